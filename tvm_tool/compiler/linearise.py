@@ -1,0 +1,320 @@
+"""From a lowered Relax function to a `Program`: what TVM knows ends here."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from .kernels import drive
+from .layers import Array, Conv2D, Dense, Driver, Layer, Need, Pool2D
+from .passes.generic import ALIASES
+from .passes.match_layers import LayerTable
+from .program import CONSTANT, INPUT, INTERMEDIATE, OUTPUT, Function, KernelCall, Program, Tensor
+from .relax_graph import Expr, Var, bindings, constant, dtype_of, fields, is_var, op_name, shape_of
+from .tvm_internals import c_type, node_of, print_c
+
+Value = int | list[int]
+
+
+def linearise(
+    module: tvm.IRModule,
+    table: LayerTable,
+    need: Need,
+    inputs: Sequence[tuple[str, str]],
+    outputs: Sequence[tuple[str, str]],
+    node_names: Sequence[str],
+    groups: Mapping[str, int],
+) -> Program:
+    """Turn ``main`` of `module` into a list of kernel calls.
+
+    Args:
+        inputs: name in the model and C name of each input; `outputs` likewise.
+        node_names: names of the ONNX nodes, by index.
+        groups: index of the ONNX node behind each fused function, by function name.
+    """
+    return _Lineariser(module, table, need, node_names, groups).run(inputs, outputs)
+
+
+class _Lineariser:
+    def __init__(
+        self,
+        module: tvm.IRModule,
+        table: LayerTable,
+        need: Need,
+        node_names: Sequence[str],
+        groups: Mapping[str, int],
+    ) -> None:
+        self.module, self.table, self.need = module, table, need
+        self.node_names, self.groups = node_names, groups
+        self.tensors: list[Tensor] = []
+        self.calls: list[KernelCall] = []
+        self.functions: dict[str, Function] = {}
+        self.runtime: set[str] = set()
+        self.libm: set[str] = set()
+        self.values: dict[Var, Value] = {}
+        self.known_constants: dict[tuple[str, tuple[int, ...], bytes], int] = {}
+        self.printed: dict[str, Any] = {}
+
+    def run(self, inputs: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> Program:
+        main = self.module["main"]
+        for param, (source, c_name) in zip(main.params, inputs, strict=True):
+            self.values[param] = self._tensor(c_name, dtype_of(param), shape_of(param), INPUT, source)
+        for var, value in bindings(main):
+            self.values[var] = self._bind(var, value)
+        results = [(self._index(part), shape_of(part)) for part in self._results(main)]
+        chosen = self._outputs(results, outputs)
+        return Program(
+            tensors=tuple(self.tensors),
+            calls=tuple(self.calls),
+            functions=tuple(self.functions.values()),
+            inputs=tuple(range(len(inputs))),
+            outputs=tuple(chosen),
+            runtime=tuple(sorted(self.runtime)),
+            libm=tuple(sorted(self.libm)),
+        )
+
+    # ------------------------------------------------------------ tensors
+
+    def _tensor(
+        self,
+        name: str,
+        dtype: str,
+        shape: tuple[int, ...],
+        role: str,
+        source: str = "",
+        data: Array | None = None,
+        layer: int = -1,
+    ) -> int:
+        self.tensors.append(Tensor(len(self.tensors), name, dtype, shape, role, source, data, layer))
+        return len(self.tensors) - 1
+
+    def _constant(self, array: Array, name: str) -> int:
+        key = (str(array.dtype), array.shape, array.tobytes())
+        if key not in self.known_constants:
+            self.known_constants[key] = self._tensor(
+                name, str(array.dtype), array.shape, CONSTANT, data=array, layer=len(self.calls)
+            )
+        return self.known_constants[key]
+
+    def _value(self, expr: Expr) -> Value:
+        if is_var(expr):
+            return self.values[expr]
+        if isinstance(expr, relax.Tuple):
+            return [self._index(part) for part in expr.fields]
+        array = constant(expr)
+        if array is None:
+            raise TypeError(f"unexpected expression {type(expr).__name__}")
+        return self._constant(array, f"layer{len(self.calls)}_constant{len(self.known_constants)}")
+
+    def _index(self, expr: Expr) -> int:
+        value = self._value(expr)
+        assert isinstance(value, int)
+        return value
+
+    def _results(self, main: Any) -> list[Expr]:
+        body = main.body.body
+        for var, value in bindings(main):
+            if is_var(body) and var.same_as(body) and isinstance(value, relax.Tuple):
+                return fields(value)
+        return fields(body)
+
+    # ------------------------------------------------------------ bindings
+
+    def _bind(self, var: Var, value: Expr) -> Value:
+        if not isinstance(value, relax.Call):
+            if isinstance(value, relax.TupleGetItem):
+                parts = self._value(value.tuple_value)
+                assert isinstance(parts, list)
+                return parts[value.index]
+            return self._value(value)
+        name = op_name(value)
+        if f"relax.{name}" in ALIASES:
+            return self._index(value.args[0])
+        if name == "call_tir":
+            return self._tir_call(var, value)
+        index = self.table.index_of(value)
+        if index is None:
+            raise TypeError(f"unexpected call of {name or value.op}")
+        return self._layer_call(value, index)
+
+    def _layer_call(self, value: Expr, index: int) -> int:
+        layer, node = self.table.layers[index], self.table.nodes[index]
+        driver = drive(layer, self.need)
+        number = len(self.calls)
+        word, description = describe(layer)
+        name = f"layer{number}_{word}"
+        keys = {key: self._constant(array, f"layer{number}_{key}") for key, array in driver.constants.items()}
+        (data,) = value.args[1].fields
+        source = self._index(data)
+        output = self._tensor(f"x{number}", dtype_of(value), shape_of(value), INTERMEDIATE, layer=number)
+        self.functions[name] = Function(
+            name=name,
+            parameters=_layer_parameters(driver),
+            body=textwrap.indent(_with_constant_names(driver.body, keys, self.tensors), "    "),
+            comment=self._comment(node, description, layer, driver),
+        )
+        self.runtime.update(driver.runtime)
+        self.calls.append(
+            KernelCall(
+                index=number,
+                function=name,
+                layer=self._node_name(node),
+                operator=description,
+                kernel=driver.kernel,
+                inputs=(source,),
+                outputs=(output,),
+                constants=tuple(dict.fromkeys(keys.values())),
+                scratch=(driver.scratch,) if driver.scratch else (),
+                in_place=(0,) if driver.in_place else (),
+                macs=driver.macs,
+            )
+        )
+        return output
+
+    def _comment(self, node: str, description: str, layer: Layer, driver: Driver) -> str:
+        shapes = shape_text(layer)
+        return ", ".join(
+            part
+            for part in (
+                self._node_name(node) and f'"{self._node_name(node)}"',
+                description,
+                shapes,
+                f"{driver.macs:,} MACs" if driver.macs else "",
+                f"kernel {driver.kernel}",
+            )
+            if part
+        )
+
+    def _tir_call(self, var: Var, value: Expr) -> Value:
+        symbol = value.args[0].name_hint
+        types = value.ty_args[0]
+        types = list(types.fields) if hasattr(types, "fields") else [types]
+        printed = self.printed.get(symbol)
+        word = re.sub(r"^fused_", "", symbol)
+        # Readable and short: TVM strings the names of all fused operators together.
+        name = f"op_{word}" if len(word) <= 40 else f"op_{word[:40].rstrip('_')}_{len(self.printed)}"
+        if printed is None:
+            printed = print_c(name, self.module[symbol], len(types))
+            self.printed[symbol] = printed
+            self.functions[printed.name] = Function(
+                name=printed.name, parameters=printed.parameters, body=printed.body, comment=word.replace("_", " ")
+            )
+            self.runtime.update(printed.runtime)
+            self.libm.update(printed.libm)
+        number = len(self.calls)
+        node = self.groups.get(symbol)
+        node = node_of(var.name) if node is None else node
+        sources = tuple(self._index(arg) for arg in fields(value.args[1]))
+        outputs = tuple(
+            self._tensor(
+                f"x{number}_{i}" if len(types) > 1 else f"x{number}",
+                str(t.dtype),
+                tuple(int(d) for d in t.shape),
+                INTERMEDIATE,
+                layer=number,
+            )
+            for i, t in enumerate(types)
+        )
+        self.calls.append(
+            KernelCall(
+                index=number,
+                function=printed.name,
+                layer=self._node_name(node),
+                operator=word.replace("_", " "),
+                kernel="generic",
+                inputs=sources,
+                outputs=outputs,
+                scratch=printed.scratch,
+                in_place=printed.in_place,
+            )
+        )
+        return outputs[0] if len(outputs) == 1 else list(outputs)
+
+    def _node_name(self, node: int | str | None) -> str:
+        if isinstance(node, str):
+            node = node_of(node)
+        if node is None or node >= len(self.node_names):
+            return ""
+        return self.node_names[node]
+
+    # ------------------------------------------------------------ outputs
+
+    def _outputs(
+        self, results: Sequence[tuple[int, tuple[int, ...]]], outputs: Sequence[tuple[str, str]]
+    ) -> list[int]:
+        """Give each result of the model a tensor of its own with the role of an output."""
+        chosen: list[int] = []
+        for (index, shape), (source, c_name) in zip(results, outputs, strict=True):
+            tensor = self.tensors[index]
+            if tensor.role != INTERMEDIATE:
+                index = self._copy(tensor)
+                tensor = self.tensors[index]
+            self.tensors[index] = Tensor(
+                index, c_name, tensor.dtype, shape, OUTPUT, source, None, tensor.layer
+            )
+            chosen.append(index)
+        return chosen
+
+    def _copy(self, tensor: Tensor) -> int:
+        """A step that copies an input, a constant or another output into an output."""
+        number = len(self.calls)
+        name = f"copy_{tensor.dtype}_{tensor.elements}"
+        kind = c_type(tensor.dtype)
+        self.functions[name] = Function(
+            name=name,
+            parameters=(f"const {kind} *TVM_RESTRICT input", f"{kind} *TVM_RESTRICT output"),
+            body=(
+                f"    for (int32_t i = 0; i < {tensor.elements}; ++i) {{\n        output[i] = input[i];\n    }}"
+            ),
+            comment="copy",
+        )
+        output = self._tensor(f"x{number}", tensor.dtype, tensor.shape, INTERMEDIATE, layer=number)
+        self.calls.append(
+            KernelCall(number, name, "", "copy", "generic", (tensor.index,), (output,))
+        )
+        return output
+
+
+def _layer_parameters(driver: Driver) -> tuple[str, ...]:
+    restrict = "" if driver.in_place else "TVM_RESTRICT "
+    parameters = [f"const float *{restrict}input", f"float *{restrict}output"]
+    if driver.scratch:
+        parameters.append("uint8_t *TVM_RESTRICT scratch")
+    return tuple(parameters)
+
+
+def _with_constant_names(body: str, keys: Mapping[str, int], tensors: Sequence[Tensor]) -> str:
+    for key, index in keys.items():
+        body = body.replace(f"@{key}@", f"@{tensors[index].name}@")
+    return body
+
+
+def describe(layer: Layer) -> tuple[str, str]:
+    """A word for identifiers and a description for readers."""
+    if isinstance(layer, Conv2D):
+        kernel = f"{layer.weights.shape[1]}x{layer.weights.shape[2]}"
+        depthwise = layer.groups > 1 and layer.groups == layer.input[2]
+        word = "depthwise" if depthwise else "conv2d"
+        stride = "" if layer.strides == (1, 1) else " stride " + "x".join(map(str, layer.strides))
+        return word, f"{word} {kernel}{stride}"
+    if isinstance(layer, Dense):
+        return "dense", "dense"
+    if isinstance(layer, Pool2D):
+        return f"{layer.kind}_pool", f"{layer.kind} pool {layer.kernel[0]}x{layer.kernel[1]}"
+    return "softmax", "softmax"
+
+
+def shape_text(layer: Layer) -> str:
+    """Input and output of a layer, as ``25x5x64 -> 25x5x64``."""
+    if isinstance(layer, (Conv2D, Pool2D)):
+        return "x".join(map(str, layer.input)) + " -> " + "x".join(map(str, layer.output))
+    if isinstance(layer, Dense):
+        rows = f"{layer.rows} x " if layer.rows > 1 else ""
+        return f"{rows}{layer.weights.shape[1]} -> {layer.weights.shape[0]}"
+    return f"{layer.rows} x {layer.columns}" if layer.rows > 1 else f"{layer.columns}"
+

@@ -1,0 +1,194 @@
+"""Where tensors and scratch live: one workspace, offsets fixed at compile time.
+
+Buffers whose lifetimes overlap must not overlap in memory; the goal is the smallest workspace.
+Placing buffers one by one at the lowest free offset is good or bad by the order alone, so several
+orders are tried, then improved by moving the buffer on top to the front; the search stops at the
+lower bound. (Offset assignment by size: Pisarchyk and Lee, "Efficient Memory Management for Deep
+Neural Net Inference", 2020.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .program import CONSTANT, INPUT, OUTPUT, Buffer, MemoryPlan, Program
+
+ALIGN = 4
+SCRATCH_ALIGN = 16
+MOVES = 64
+"""How many improvements of the best order are tried."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something to place: `bytes` at a multiple of `align`, alive from `first` to `last`."""
+
+    bytes: int
+    first: int
+    last: int
+    align: int = ALIGN
+
+
+def place(items: Sequence[Item], order: Iterable[int]) -> tuple[list[int], int]:
+    """Put `items` one after another, in `order`, at the lowest offset that is free.
+
+    Returns:
+        Offsets by item, and the bytes needed for all.
+    """
+    offsets = [0] * len(items)
+    placed: list[int] = []
+    top = 0
+    for index in order:
+        item = items[index]
+        neighbours = sorted(
+            (offsets[p], offsets[p] + items[p].bytes)
+            for p in placed
+            if items[p].first <= item.last and item.first <= items[p].last
+        )
+        offset = 0
+        for low, high in neighbours:
+            if low - offset >= item.bytes:
+                break
+            offset = max(offset, _up(high, item.align))
+        offsets[index] = offset
+        placed.append(index)
+        top = max(top, offset + item.bytes)
+    return offsets, top
+
+
+def lower_bound(items: Sequence[Item]) -> int:
+    """The most bytes alive at one time."""
+    times = {item.first for item in items}
+    return max((sum(i.bytes for i in items if i.first <= t <= i.last) for t in times), default=0)
+
+
+def best_placement(items: Sequence[Item]) -> tuple[list[int], int]:
+    """The smallest placement found; ends early at the lower bound."""
+    bound = lower_bound(items)
+    indices = range(len(items))
+
+    def span(i: int) -> int:
+        return items[i].last - items[i].first + 1
+
+    orders = [
+        sorted(indices, key=lambda i: (-items[i].bytes, items[i].first, i)),
+        sorted(indices, key=lambda i: (-items[i].bytes * span(i), i)),
+        sorted(indices, key=lambda i: (-span(i), -items[i].bytes, i)),
+        sorted(indices, key=lambda i: (items[i].first, -items[i].bytes, i)),
+        sorted(indices, key=lambda i: (-items[i].last, -items[i].bytes, i)),
+        _by_breadth(items),
+    ]
+    best: tuple[list[int], int] | None = None
+    best_order = orders[0]
+    for order in orders:
+        found = place(items, order)
+        if best is None or found[1] < best[1]:
+            best, best_order = found, order
+    assert best is not None
+    for _ in range(MOVES):
+        if best[1] <= bound:
+            break
+        # What reaches the top was placed too late: place it first.
+        offsets, top = best
+        highest = max(best_order, key=lambda i: (offsets[i] + items[i].bytes, items[i].bytes, -i))
+        order = [highest, *(i for i in best_order if i != highest)]
+        found = place(items, order)
+        if found[1] >= top:
+            break
+        best, best_order = found, order
+    return best
+
+
+def _by_breadth(items: Sequence[Item]) -> list[int]:
+    """Buffers of the call that needs most bytes first, each call's largest first."""
+    times = sorted({item.first for item in items})
+
+    def load(t: int) -> int:
+        return sum(i.bytes for i in items if i.first <= t <= i.last)
+
+    order: list[int] = []
+    for time in sorted(times, key=lambda t: (-load(t), t)):
+        alive = [i for i, item in enumerate(items) if item.first <= time <= item.last]
+        order += [i for i in sorted(alive, key=lambda i: (-items[i].bytes, i)) if i not in order]
+    return order
+
+
+def _up(value: int, align: int) -> int:
+    return -(-value // align) * align
+
+
+def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
+    """Plan the workspace of `program`.
+
+    Args:
+        workspace_io: whether inputs and outputs live in the workspace; the caller's memory otherwise.
+    """
+    lives = _lifetimes(program, workspace_io)
+    owner = _share_in_place(program, lives)
+    items: list[Item] = []
+    names: list[str] = []
+    groups: list[list[int]] = []
+    for tensor in sorted(lives):
+        if owner[tensor] != tensor:
+            continue
+        members = [t for t in sorted(lives) if owner[t] == tensor]
+        first = min(lives[t][0] for t in members)
+        last = max(lives[t][1] for t in members)
+        items.append(Item(program.tensors[tensor].bytes, first, last, _align(program, tensor)))
+        names.append(program.tensors[tensor].name)
+        groups.append(members)
+    scratch: list[tuple[int, int]] = []
+    for call in program.calls:
+        for position, size in enumerate(call.scratch):
+            items.append(Item(size, call.index, call.index, SCRATCH_ALIGN))
+            names.append(f"scratch of layer {call.index}")
+            scratch.append((call.index, position))
+    offsets, top = best_placement(items) if items else ([], 0)
+    tensor_offsets = {t: offsets[i] for i, members in enumerate(groups) for t in members}
+    scratch_offsets = {key: offsets[len(groups) + i] for i, key in enumerate(scratch)}
+    buffers = tuple(
+        Buffer(names[i], offsets[i], item.bytes, item.first, item.last) for i, item in enumerate(items)
+    )
+    return MemoryPlan(tensor_offsets, scratch_offsets, buffers, top, lower_bound(items))
+
+
+def _align(program: Program, tensor: int) -> int:
+    if program.tensors[tensor].role in (INPUT, OUTPUT):
+        return SCRATCH_ALIGN
+    return 8 if program.tensors[tensor].dtype in ("int64", "uint64", "float64") else ALIGN
+
+
+def _lifetimes(program: Program, workspace_io: bool) -> dict[int, tuple[int, int]]:
+    """First and last call that touch each tensor of the workspace."""
+    end = len(program.calls) - 1
+    outside = {CONSTANT} if workspace_io else {CONSTANT, INPUT, OUTPUT}
+    lives: dict[int, tuple[int, int]] = {}
+    for call in program.calls:
+        for index in (*call.inputs, *call.outputs):
+            if program.tensors[index].role not in outside:
+                first, _ = lives.get(index, (call.index, call.index))
+                lives[index] = (first, call.index)
+    if workspace_io:
+        for index in program.inputs:
+            lives[index] = (0, lives.get(index, (0, 0))[1])
+        for index in program.outputs:
+            lives[index] = (lives.get(index, (end, end))[0], end)
+    return lives
+
+
+def _share_in_place(program: Program, lives: dict[int, tuple[int, int]]) -> dict[int, int]:
+    """Let an output take the memory of an input that dies in the same call. Returns owners."""
+    owner = {index: index for index in lives}
+    for call in program.calls:
+        for position in call.in_place:
+            source, result = call.inputs[position], call.outputs[0]
+            if source not in lives or result not in lives or owner[result] != result:
+                continue
+            # With inputs in the workspace the caller may want to run again on the same input.
+            dies = lives[source][1] == call.index and program.tensors[source].role != INPUT
+            once = call.inputs.count(source) == 1
+            if dies and once and program.tensors[source].bytes == program.tensors[result].bytes:
+                owner[result] = owner[source]
+                break
+    return owner

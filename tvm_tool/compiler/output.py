@@ -1,0 +1,47 @@
+"""Writing the outputs of a compile so that nobody ever sees half of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from ..errors import TVMToolError
+from ..paths import runtime_dir
+from .driver import Compiled
+
+
+def write_outputs(folder: Path, compiled: Compiled, with_runtime: bool) -> list[Path]:
+    """Write the files of `compiled` to `folder`, and the runtime's if `with_runtime`.
+
+    All are written beside their places first and moved there together; the metadata comes last, so
+    a folder whose ``.json`` is new is complete. Returns the paths written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".tvm-", dir=folder))
+    except OSError as error:
+        raise TVMToolError(
+            f"cannot write here: {error.strerror}", file=folder, remedy="name another output folder"
+        ) from None
+    try:
+        names = []
+        if with_runtime:
+            for source in runtime_files(compiled.runtime):
+                shutil.copyfile(source, staging / source.name)
+                names.append(source.name)
+        for name, text in compiled.files.items():
+            (staging / name).write_text(text, encoding="utf-8", newline="\n")
+            names.append(name)
+        for name in names:
+            os.replace(staging / name, folder / name)
+        return [folder / name for name in names]
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def runtime_files(needed: tuple[str, ...]) -> list[Path]:
+    """The runtime's C files in `needed` and every header of the runtime."""
+    folder = runtime_dir()
+    return sorted(folder.glob("*.h")) + [folder / name for name in needed]

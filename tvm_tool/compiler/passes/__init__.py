@@ -1,0 +1,1 @@
+"""Passes over Relax: each takes a module and returns a new one."""

@@ -1,0 +1,144 @@
+"""A compiled model as data: a flat list of kernel calls over tensors, and where the tensors live."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .layers import Array
+
+INPUT, OUTPUT, INTERMEDIATE, CONSTANT = "input", "output", "intermediate", "constant"
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """One storage: reshapes of it are the same tensor.
+
+    Attributes:
+        name: C identifier, unique in the program.
+        source: name in the original model, empty for what only the compiler knows.
+        role: `INPUT`, `OUTPUT`, `INTERMEDIATE` or `CONSTANT`.
+        data: values of a constant.
+        layer: index of the call that a constant belongs to, or that writes the tensor; -1 for inputs.
+    """
+
+    index: int
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    role: str
+    source: str = ""
+    data: Array | None = None
+    layer: int = -1
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A static C function of the model.
+
+    Attributes:
+        parameters: C declarations; inputs, outputs, then scratch.
+        body: statements, indented by four spaces. ``@name@`` stands for the constant `name`.
+        comment: what stands above it.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    body: str
+    comment: str
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCall:
+    """One step of the model.
+
+    Attributes:
+        function: name of the `Function` it calls.
+        layer: name in the original model.
+        operator: what it computes, for a reader.
+        kernel: the kernel that computes it.
+        inputs: tensors passed in, by index, in the order of the parameters; constants included.
+        outputs: tensors written, by index.
+        constants: tensors that the function reads by name, by index.
+        scratch: bytes of each scratch parameter.
+        in_place: positions in `inputs` that the first output may overwrite.
+    """
+
+    index: int
+    function: str
+    layer: str
+    operator: str
+    kernel: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    constants: tuple[int, ...] = ()
+    scratch: tuple[int, ...] = ()
+    in_place: tuple[int, ...] = ()
+    macs: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Everything that the emitter needs, apart from where tensors live.
+
+    Attributes:
+        inputs: tensors of the interface in the model's order, by index.
+        outputs: the same for outputs.
+        runtime: files of ``runtime/`` that the functions call.
+        libm: functions of libm that they call.
+    """
+
+    tensors: tuple[Tensor, ...]
+    calls: tuple[KernelCall, ...]
+    functions: tuple[Function, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    runtime: tuple[str, ...] = ()
+    libm: tuple[str, ...] = ()
+
+    @property
+    def constants(self) -> tuple[Tensor, ...]:
+        return tuple(t for t in self.tensors if t.role == CONSTANT)
+
+    @property
+    def macs(self) -> int:
+        return sum(call.macs for call in self.calls)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A place in the workspace, in use from call `first` to call `last`, both included."""
+
+    name: str
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Offsets of everything in the workspace.
+
+    Attributes:
+        tensors: offset by tensor index.
+        scratch: offset by (call index, position in its scratch).
+        bytes: size of the workspace.
+        lower_bound: the most bytes in use at one time; no plan can be smaller.
+    """
+
+    tensors: dict[int, int] = field(default_factory=dict)
+    scratch: dict[tuple[int, int], int] = field(default_factory=dict)
+    buffers: tuple[Buffer, ...] = ()
+    bytes: int = 0
+    lower_bound: int = 0

@@ -1,0 +1,44 @@
+"""The versions that this project is made for, checked without importing what they name."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+from .errors import VersionError
+
+PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
+"""Exact, because the compiler leans on the inside of TVM, and a newer ffi crashes it."""
+
+REPORTED = ("apache-tvm", "apache-tvm-ffi", "onnx", "numpy")
+
+
+def installed(package: str) -> str | None:
+    """Version of an installed distribution, None if it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def own_version() -> str:
+    """Version of this package; a checkout that was never installed says so."""
+    return installed("tvm-tool") or "0+checkout"
+
+
+def check_versions() -> None:
+    """Refuse to start on a TVM that this project is not made for."""
+    wrong = {p: installed(p) for p, v in PINNED.items() if installed(p) != v}
+    if wrong:
+        found = ", ".join(f"{p} {v}" if v else f"no {p}" for p, v in wrong.items())
+        wanted = " ".join(f"{p}=={v}" for p, v in PINNED.items())
+        raise VersionError(
+            f"found {found}",
+            where="Python packages",
+            expected=wanted,
+            remedy=f"python -m pip install {wanted}",
+        )
+
+
+def report() -> dict[str, str]:
+    """Versions of everything that shapes the generated code."""
+    return {"tvm-tool": own_version(), **{p: installed(p) or "none" for p in REPORTED}}
