@@ -8,7 +8,8 @@ with ``error.exit_status``; they never print a trace.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -91,6 +92,16 @@ class TargetError(TVMToolError):
 
 class VerifyError(TVMToolError):
     """The outputs on the target differ from the reference runtime."""
+
+
+@contextmanager
+def naming(file: str | Path) -> Iterator[None]:
+    """Errors raised inside, where they name no file yet, name `file`."""
+    try:
+        yield
+    except TVMToolError as error:
+        error.file = error.file or str(file)
+        raise
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..board import Board, Region
-from ..errors import BoardError, BudgetError, UnsupportedError, did_you_mean
+from ..errors import BoardError, BudgetError, did_you_mean, naming
 from ..options import ModelOptions
 from ..versions import check_versions, report
-from .frontend.onnx_model import OnnxModel, check_operators, load_onnx
+from .frontend.onnx_model import OnnxModel, expand_functions, load_onnx
+from .frontend.onnx_operators import check_operators
 from .layers import Need
 from .program import MemoryPlan, Program
 
@@ -57,7 +58,9 @@ def compile_model(
     from .lower import lower, operators
     from .memory import plan_memory
 
-    check_operators(model, operators())
+    model = expand_functions(model, operators())
+    with naming(path):
+        check_operators(model.proto, operators())
     progress(f"lower {len(model.proto.graph.node)} operators")
     program = lower(model, _need(options, board), *_interface_names(model))
     progress(f"plan {len(program.calls)} layers")

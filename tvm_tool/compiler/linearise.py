@@ -5,20 +5,35 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tvm
 from tvm import relax
 
+from ..errors import UnsupportedError
 from .kernels import drive
 from .layers import Array, Conv2D, Dense, Driver, Layer, Need, Pool2D
 from .passes.generic import ALIASES
 from .passes.match_layers import LayerTable
 from .program import CONSTANT, INPUT, INTERMEDIATE, OUTPUT, Function, KernelCall, Program, Tensor
 from .relax_graph import Expr, Var, bindings, constant, dtype_of, fields, is_var, op_name, shape_of
-from .tvm_internals import c_type, node_of, print_c
+from .tvm_internals import CFunction, c_type, node_of, print_c
 
 Value = int | list[int]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fused function comes from: its first ONNX node, if that is certain, and its operators."""
+
+    node: int | None
+    operators: tuple[str, ...]
+
+
+def plain_operator(symbol: str) -> str:
+    """Name of an operator without what TVM puts around it: ``tir_sigmoid1`` is ``sigmoid``."""
+    return re.sub(r"(?<=[a-z])\d+$", "", symbol.removeprefix("tir_"))
 
 
 def linearise(
@@ -28,16 +43,16 @@ def linearise(
     inputs: Sequence[tuple[str, str]],
     outputs: Sequence[tuple[str, str]],
     node_names: Sequence[str],
-    groups: Mapping[str, int],
+    origins: Mapping[str, Origin],
 ) -> Program:
     """Turn ``main`` of `module` into a list of kernel calls.
 
     Args:
         inputs: name in the model and C name of each input; `outputs` likewise.
         node_names: names of the ONNX nodes, by index.
-        groups: index of the ONNX node behind each fused function, by function name.
+        origins: where each fused function comes from, by its name.
     """
-    return _Lineariser(module, table, need, node_names, groups).run(inputs, outputs)
+    return _Lineariser(module, table, need, node_names, origins).run(inputs, outputs)
 
 
 class _Lineariser:
@@ -47,10 +62,10 @@ class _Lineariser:
         table: LayerTable,
         need: Need,
         node_names: Sequence[str],
-        groups: Mapping[str, int],
+        origins: Mapping[str, Origin],
     ) -> None:
         self.module, self.table, self.need = module, table, need
-        self.node_names, self.groups = node_names, groups
+        self.node_names, self.origins = node_names, origins
         self.tensors: list[Tensor] = []
         self.calls: list[KernelCall] = []
         self.functions: dict[str, Function] = {}
@@ -58,7 +73,7 @@ class _Lineariser:
         self.libm: set[str] = set()
         self.values: dict[Var, Value] = {}
         self.known_constants: dict[tuple[str, tuple[int, ...], bytes], int] = {}
-        self.printed: dict[str, Any] = {}
+        self.printed: dict[str, CFunction] = {}
 
     def run(self, inputs: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> Program:
         main = self.module["main"]
@@ -130,7 +145,7 @@ class _Lineariser:
             if isinstance(value, relax.TupleGetItem):
                 parts = self._value(value.tuple_value)
                 assert isinstance(parts, list)
-                return parts[value.index]
+                return parts[int(value.index)]
             return self._value(value)
         name = op_name(value)
         if f"relax.{name}" in ALIASES:
@@ -139,11 +154,15 @@ class _Lineariser:
             return self._tir_call(var, value)
         index = self.table.index_of(value)
         if index is None:
-            raise TypeError(f"unexpected call of {name or value.op}")
+            raise UnsupportedError(
+                f"operator {name or value.op} has no lowering to C",
+                where=f"node '{self._node_name(node_of(var.name))}'",
+                remedy="replace it in the network by supported operators",
+            )
         return self._layer_call(value, index)
 
     def _layer_call(self, value: Expr, index: int) -> int:
-        layer, node = self.table.layers[index], self.table.nodes[index]
+        layer, node = self.table.layers[index], node_of(self.table.nodes[index])
         driver = drive(layer, self.need)
         number = len(self.calls)
         word, description = describe(layer)
@@ -176,7 +195,7 @@ class _Lineariser:
         )
         return output
 
-    def _comment(self, node: str, description: str, layer: Layer, driver: Driver) -> str:
+    def _comment(self, node: int | None, description: str, layer: Layer, driver: Driver) -> str:
         shapes = shape_text(layer)
         return ", ".join(
             part
@@ -191,56 +210,57 @@ class _Lineariser:
         )
 
     def _tir_call(self, var: Var, value: Expr) -> Value:
-        symbol = value.args[0].name_hint
-        types = value.ty_args[0]
-        types = list(types.fields) if hasattr(types, "fields") else [types]
-        printed = self.printed.get(symbol)
-        word = re.sub(r"^fused_", "", symbol)
-        # Readable and short: TVM strings the names of all fused operators together.
-        name = f"op_{word}" if len(word) <= 40 else f"op_{word[:40].rstrip('_')}_{len(self.printed)}"
-        if printed is None:
-            printed = print_c(name, self.module[symbol], len(types))
-            self.printed[symbol] = printed
-            self.functions[printed.name] = Function(
-                name=printed.name, parameters=printed.parameters, body=printed.body, comment=word.replace("_", " ")
-            )
-            self.runtime.update(printed.runtime)
-            self.libm.update(printed.libm)
+        symbol = str(value.args[0].name_hint)
+        out = value.ty_args[0]
+        types = list(out.fields) if hasattr(out, "fields") else [out]
+        origin = self.origins.get(symbol) or Origin(node_of(var.name), (plain_operator(symbol),))
+        function = self._printed_function(symbol, origin, len(types))
         number = len(self.calls)
-        node = self.groups.get(symbol)
-        node = node_of(var.name) if node is None else node
         sources = tuple(self._index(arg) for arg in fields(value.args[1]))
         outputs = tuple(
             self._tensor(
                 f"x{number}_{i}" if len(types) > 1 else f"x{number}",
-                str(t.dtype),
-                tuple(int(d) for d in t.shape),
+                str(kind.dtype),
+                tuple(int(d) for d in kind.shape),
                 INTERMEDIATE,
                 layer=number,
             )
-            for i, t in enumerate(types)
+            for i, kind in enumerate(types)
         )
         self.calls.append(
             KernelCall(
                 index=number,
-                function=printed.name,
-                layer=self._node_name(node),
-                operator=word.replace("_", " "),
+                function=function.name,
+                layer=self._node_name(origin.node),
+                operator=", ".join(origin.operators),
                 kernel="generic",
                 inputs=sources,
                 outputs=outputs,
-                scratch=printed.scratch,
-                in_place=printed.in_place,
+                scratch=function.scratch,
+                in_place=function.in_place,
             )
         )
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
-    def _node_name(self, node: int | str | None) -> str:
-        if isinstance(node, str):
-            node = node_of(node)
-        if node is None or node >= len(self.node_names):
-            return ""
-        return self.node_names[node]
+    def _printed_function(self, symbol: str, origin: Origin, outputs: int) -> CFunction:
+        """The C of a TIR function; printed once however often it is called."""
+        if symbol not in self.printed:
+            word = re.sub(r"\W", "_", "_".join(origin.operators[:3]))
+            number = len(self.printed)
+            printed = print_c(f"generic{number}_{word}", self.module[symbol], outputs)
+            self.printed[symbol] = printed
+            self.functions[printed.name] = Function(
+                name=printed.name,
+                parameters=printed.parameters,
+                body=printed.body,
+                comment=", ".join(origin.operators),
+            )
+            self.runtime.update(printed.runtime)
+            self.libm.update(printed.libm)
+        return self.printed[symbol]
+
+    def _node_name(self, node: int | None) -> str:
+        return "" if node is None else self.node_names[node]
 
     # ------------------------------------------------------------ outputs
 

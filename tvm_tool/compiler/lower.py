@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import tvm
 from onnx import ModelProto
+from onnx.helper import tensor_dtype_to_np_dtype
+from tvm import relax
 
 from ..errors import UnsupportedError
 from .frontend.onnx_model import OnnxModel
 from .layers import Need
-from .linearise import linearise
+from .linearise import Origin, linearise, plain_operator
 from .passes.generic import fuse_tir, lower_rest
 from .passes.layout import sink_transposes
 from .passes.match_layers import match_layers
@@ -20,10 +23,23 @@ from .tvm_internals import import_onnx, node_of, onnx_operators
 
 Names = Sequence[tuple[str, str]]
 
+NOT_FOR_C = frozenset(
+    # Sorting and scans become calls of TVM's runtime library, which firmware does not have.
+    ["TopK", "Unique", "CumSum", "AllClassNMS", "NonMaxSuppression"]
+    # Shapes that depend on values have no static plan.
+    + ["NonZero", "Compress"]
+    # The importer gives these another element type than ONNX does.
+    + ["OneHot"]
+    # Sequences and optionals are not tensors.
+    + ["Optional", "OptionalHasElement", "OptionalGetElement", "SequenceConstruct", "SequenceEmpty"]
+    + ["SequenceErase", "SequenceInsert", "SequenceLength", "SequenceAt", "ConcatFromSequence", "SplitToSequence"]
+)
+"""Operators that TVM imports but that cannot become a static C program."""
+
 
 def operators() -> frozenset[str]:
     """ONNX operators that can be compiled."""
-    return onnx_operators()
+    return onnx_operators() - NOT_FOR_C
 
 
 def lower(model: OnnxModel, need: Need, inputs: Names, outputs: Names) -> Program:
@@ -34,12 +50,13 @@ def lower(model: OnnxModel, need: Need, inputs: Names, outputs: Names) -> Progra
     """
     nodes = [node.name for node in model.proto.graph.node]
     module = _import(model)
+    _check_types(model, module)
     module, layers = match_layers(module)
     module = sink_transposes(module, layers)
     module = lower_rest(module)
-    groups = _origins(module)
+    origins = _origins(module)
     module = fuse_tir(module)
-    return linearise(module, layers, need, inputs, outputs, nodes, groups)
+    return linearise(module, layers, need, inputs, outputs, nodes, origins)
 
 
 def _import(model: OnnxModel) -> tvm.IRModule:
@@ -59,13 +76,38 @@ def _import(model: OnnxModel) -> tvm.IRModule:
         ) from error
 
 
-def _origins(module: tvm.IRModule) -> dict[str, int]:
-    """Index of the first ONNX node inside each fused function, by the function's name."""
+def _check_types(model: OnnxModel, module: tvm.IRModule) -> None:
+    """Refuse a model whose outputs TVM understands otherwise than ONNX does."""
+    result = module["main"].ret_ty
+    types = list(result.fields) if hasattr(result, "fields") else [result]
+    for output, kind in zip(model.proto.graph.output, types, strict=True):
+        tensor = output.type.tensor_type
+        shape = tuple(d.dim_value for d in tensor.shape.dim)
+        dtype = str(tensor_dtype_to_np_dtype(tensor.elem_type))
+        found = tuple(int(d) for d in kind.shape), str(kind.dtype)
+        if found != (shape, dtype):
+            raise UnsupportedError(
+                f"TVM would compute {found[1]}{list(found[0])} instead of {dtype}{list(shape)}",
+                file=model.files[0],
+                where=f"output '{output.name}'",
+                remedy="compute this output outside of the model",
+            )
+
+
+def _origins(module: tvm.IRModule) -> dict[str, Origin]:
+    """Where each fused function comes from, by its name."""
+    calls = Counter(
+        value.op.name_hint
+        for _, value in bindings(module["main"])
+        if isinstance(value, relax.Call) and hasattr(value.op, "name_hint")
+    )
     origins = {}
-    for var, function in module.functions.items():
+    for symbol, function in module.functions.items():
         if function.attrs and function.attrs.get("Primitive"):
-            indices = [node_of(v.name) for v, _ in bindings(function)]
-            known = [i for i in indices if i is not None]
-            if known:
-                origins[str(var.name_hint)] = known[0]
+            inside = list(bindings(function))
+            known = [i for i in (node_of(var.name) for var, _ in inside) if i is not None]
+            # Equal groups share a function, which then has no single place in the model.
+            node = known[0] if known and calls[symbol.name_hint] == 1 else None
+            operators = [plain_operator(value.args[0].name_hint) for _, value in inside]
+            origins[str(symbol.name_hint)] = Origin(node, tuple(operators))
     return origins

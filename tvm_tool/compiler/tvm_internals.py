@@ -27,6 +27,7 @@ STACK_ARRAY_LIMIT = 64
 
 # Math functions by TIR intrinsic: ours in single precision where there is one, else libm's.
 OWN_MATH = {name: f"tvm_{name}_f32" for name in ("exp", "tanh", "sigmoid", "erf")}
+OWN_RUNTIME = "tvm_math_f32.c"
 _C_WORDS = frozenset({"if", "for", "while", "sizeof", "switch", "return"})
 CALLED = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 
@@ -43,7 +44,7 @@ _LOWERING = (
     _T.FlattenBuffer(),
     _T.BF16ComputeLegalize(),
     _T.NarrowDataType(32),
-    _T.ForceNarrowIndexToInt32(),
+    _NARROW_INDICES := _T.ForceNarrowIndexToInt32(),
     _S.LoopPartition(),
     _T.VectorizeLoop(False),
     _T.StorageRewrite(),
@@ -204,9 +205,8 @@ def print_c(name: str, function: Any, outputs: int) -> CFunction:
     _register_lowerings()
     c = target()
     scheduled = _Scheduler(function).run().with_attr("global_symbol", name)
-    with c, tvm.transform.PassContext():
-        module = tvm.IRModule({name: scheduled.with_attr("target", c.with_host(c))})
-        lowered = tvm.ir.transform.Sequential(list(_LOWERING))(module)[name]
+    with c:
+        lowered = _lower(tvm.IRModule({name: scheduled.with_attr("target", c.with_host(c))}))[name]
     body, scratch_vars, scratch = _hoist_scratch(lowered.body)
     inputs = len(lowered.params) - outputs
     in_place = _in_place(body, lowered.params, inputs) if outputs == 1 else ()
@@ -241,6 +241,15 @@ def print_c(name: str, function: Any, outputs: int) -> CFunction:
     )
 
 
+def _lower(module: tvm.IRModule) -> tvm.IRModule:
+    try:
+        return tvm.ir.transform.Sequential(list(_LOWERING))(module)
+    except tvm.error.InternalError:
+        # Narrow indices are a matter of speed, and refused where a function computes in int64.
+        passes = [p for p in _LOWERING if p is not _NARROW_INDICES]
+        return tvm.ir.transform.Sequential(passes)(module)
+
+
 def _label(index: int, inputs: int, outputs: int) -> str:
     if index < inputs:
         return "input" if inputs == 1 else f"input{index}"
@@ -256,12 +265,19 @@ def _print(name: str, function: Any, c: Any) -> tuple[str, tuple[str, ...], tupl
     start = source.index("{", re.search(rf"\b{name}\([^;{{]*\)\s*\{{", source).start())  # type: ignore[union-attr]
     text = source[start + 1 : source.rindex("}")].strip("\n")
     text = re.sub(r"TVMF_([0-9a-f]+)\(\)", lambda m: _float_literal(m[1]), text)
-    text = _reindent(text)
-    own = {f"{f}.c" for f in re.findall(r"\btvm_\w+_f32(?=\()", text)}
-    if own:
-        own.add("tvm_exp_f32.c")  # all the others are built on it
+    text = _plain_names(_reindent(text))
+    own = {OWN_RUNTIME} if re.search(r"\btvm_\w+_f32\(", text) else set()
     libm = {f for f in CALLED.findall(text) if f not in _C_WORDS and not f.startswith(("tvm", "__"))}
     return text, tuple(sorted(libm)), tuple(sorted(own))
+
+
+def _plain_names(text: str) -> str:
+    """Shorter names for what TVM makes up: fused loops and common subexpressions."""
+    fused = dict.fromkeys(re.findall(r"\b(?:(?:ax|i)\d+(?:_\d+)?_)+fused(?:_\d+)?\b", text))
+    for number, name in enumerate(fused):
+        text = re.sub(rf"\b{name}\b", "i" if number == 0 else f"i_{number}", text)
+    text = re.sub(r"\bcse_v(\d+)\b", r"at\1", text)
+    return re.sub(r"\b(\w+)_ptr\b", r"\1", text)
 
 
 def _reindent(text: str) -> str:

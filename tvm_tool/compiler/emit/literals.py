@@ -24,7 +24,7 @@ def _literal(value: np.generic, dtype: np.dtype[np.generic]) -> str:
     if dtype.kind == "b":
         return "1" if value else "0"
     number = int(value)
-    if number == np.iinfo(dtype).min and dtype.kind == "i" and dtype.itemsize >= 4:
+    if dtype.kind == "i" and dtype.itemsize >= 4 and number == -(1 << (8 * dtype.itemsize - 1)):
         # The least integer has no literal: its digits without the sign are already too many.
         return f"(-{-(number + 1)}{'LL' if dtype.itemsize == 8 else ''} - 1)"
     suffix = {("i", 8): "LL", ("u", 8): "ULL", ("u", 4): "u"}.get((dtype.kind, dtype.itemsize), "")

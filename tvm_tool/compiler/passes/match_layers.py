@@ -142,10 +142,16 @@ def _with_bias(layer: Conv2D | Dense, var: Var, value: Expr) -> Conv2D | Dense |
         return None
     axis = 1 if isinstance(layer, Conv2D) else len(shape_of(var)) - 1
     channels = layer.bias.shape[0]
-    full = (1,) * (len(shape_of(var)) - array.ndim) + array.shape
-    if any(d != 1 and not (i == axis and d == channels) for i, d in enumerate(full)):
+    rank = len(shape_of(var))
+    full = array.reshape((1,) * (rank - array.ndim) + array.shape)
+    # Exporters like to write a bias out over the whole tensor: what counts is along what it varies.
+    for other_axis in range(rank):
+        first = full.take([0], axis=other_axis)
+        if other_axis != axis and np.array_equal(np.broadcast_to(first, full.shape), full):
+            full = first
+    if full.size not in (1, channels) or full.shape[axis] not in (1, channels):
         return None
-    return replace(layer, bias=(layer.bias + array.reshape(-1)).astype(np.float32))
+    return replace(layer, bias=(layer.bias + full.reshape(-1)).astype(np.float32))
 
 
 def _with_clamp(layer: Conv2D | Dense, var: Var, value: Expr) -> Conv2D | Dense | None:
