@@ -26,8 +26,9 @@ Array = npt.NDArray[Any]
 
 STRICT = (
     "-std=c99 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Wmissing-prototypes -Wdouble-promotion -Wundef "
-    "-Wredundant-decls -Wshadow -Wcast-align -Werror -fno-builtin -fsingle-precision-constant"
+    "-Wredundant-decls -Wshadow -Wcast-align -Werror -fno-builtin"
 ).split()
+ONLY = {"gcc": ["-fsingle-precision-constant"], "clang": []}
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 
 # Runs the model on one set of inputs after another: reads them from standard input, writes outputs
@@ -121,7 +122,7 @@ def build(model: onnx.ModelProto | Path, folder: Path, compiler: str = "gcc", **
 
 
 def _object(compiler: str, unit: Path, include: Path, output: Path) -> Path:
-    command = [compiler, *STRICT, *SANITIZE, "-O1", "-g", f"-I{include}", "-c", unit, "-o", output]
+    command = [compiler, *STRICT, *ONLY[compiler], *SANITIZE, "-O1", "-g", f"-I{include}", "-c", unit, "-o", output]
     subprocess.run(command, check=True)
     return output
 

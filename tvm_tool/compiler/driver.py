@@ -42,9 +42,18 @@ class Compiled:
 
 
 def compile_model(
-    path: Path, options: ModelOptions, board: Board | None = None, progress: Progress = lambda stage: None
+    path: Path,
+    options: ModelOptions,
+    board: Board | None = None,
+    progress: Progress = lambda stage: None,
+    plain: bool = False,
 ) -> Compiled:
     """Compile the model at `path`.
+
+    Args:
+        board: what it is compiled for; plain C for any core if None.
+        progress: told about each stage when it begins.
+        plain: TVM's own lowering instead of ours: what benchmarks compare with.
 
     Raises:
         TVMToolError: of the class that says which part is to blame.
@@ -62,7 +71,7 @@ def compile_model(
     with naming(path):
         check_operators(model.proto, operators())
     progress(f"lower {len(model.proto.graph.node)} operators")
-    program = lower(model, _need(options, board), *_interface_names(model))
+    program = lower(model, _need(options, board), *_interface_names(model), plain)
     progress(f"plan {len(program.calls)} layers")
     plan = plan_memory(program, options.workspace_io)
     weights, arena = _regions(path, program, plan, options, board)

@@ -44,6 +44,7 @@ def linearise(
     outputs: Sequence[tuple[str, str]],
     node_names: Sequence[str],
     origins: Mapping[str, Origin],
+    plain: bool = False,
 ) -> Program:
     """Turn ``main`` of `module` into a list of kernel calls.
 
@@ -51,8 +52,9 @@ def linearise(
         inputs: name in the model and C name of each input; `outputs` likewise.
         node_names: names of the ONNX nodes, by index.
         origins: where each fused function comes from, by its name.
+        plain: print TIR functions with the loops that TVM gave them.
     """
-    return _Lineariser(module, table, need, node_names, origins).run(inputs, outputs)
+    return _Lineariser(module, table, need, node_names, origins, plain).run(inputs, outputs)
 
 
 class _Lineariser:
@@ -63,7 +65,9 @@ class _Lineariser:
         need: Need,
         node_names: Sequence[str],
         origins: Mapping[str, Origin],
+        plain: bool,
     ) -> None:
+        self.plain = plain
         self.module, self.table, self.need = module, table, need
         self.node_names, self.origins = node_names, origins
         self.tensors: list[Tensor] = []
@@ -247,7 +251,7 @@ class _Lineariser:
         if symbol not in self.printed:
             word = re.sub(r"\W", "_", "_".join(origin.operators[:3]))
             number = len(self.printed)
-            printed = print_c(f"generic{number}_{word}", self.module[symbol], outputs)
+            printed = print_c(f"generic{number}_{word}", self.module[symbol], outputs, self.plain)
             self.printed[symbol] = printed
             self.functions[printed.name] = Function(
                 name=printed.name,

@@ -16,7 +16,7 @@ from .layers import Need
 from .linearise import Origin, linearise, plain_operator
 from .passes.generic import fuse_tir, lower_rest
 from .passes.layout import sink_transposes
-from .passes.match_layers import match_layers
+from .passes.match_layers import LayerTable, match_layers
 from .program import Program
 from .relax_graph import bindings
 from .tvm_internals import import_onnx, node_of, onnx_operators
@@ -42,21 +42,24 @@ def operators() -> frozenset[str]:
     return onnx_operators() - NOT_FOR_C
 
 
-def lower(model: OnnxModel, need: Need, inputs: Names, outputs: Names) -> Program:
+def lower(model: OnnxModel, need: Need, inputs: Names, outputs: Names, plain: bool = False) -> Program:
     """Compile `model` to kernel calls.
 
     Args:
         inputs: name in the model and C name of each input; `outputs` likewise.
+        plain: what TVM's own lowering gives, without our kernels, layout and loops: for comparisons.
     """
     nodes = [node.name for node in model.proto.graph.node]
     module = _import(model)
     _check_types(model, module)
-    module, layers = match_layers(module)
-    module = sink_transposes(module, layers)
+    layers = LayerTable()
+    if not plain:
+        module = match_layers(module, layers)
+        module = sink_transposes(module, layers)
     module = lower_rest(module)
     origins = _origins(module)
     module = fuse_tir(module)
-    return linearise(module, layers, need, inputs, outputs, nodes, origins)
+    return linearise(module, layers, need, inputs, outputs, nodes, origins, plain)
 
 
 def _import(model: OnnxModel) -> tvm.IRModule:

@@ -195,16 +195,17 @@ def target() -> Any:
     return tvm.target.Target("c")
 
 
-def print_c(name: str, function: Any, outputs: int) -> CFunction:
+def print_c(name: str, function: Any, outputs: int, plain: bool = False) -> CFunction:
     """Schedule, lower and print one TIR function.
 
     Args:
         name: C identifier to give it.
         function: a TIR PrimFunc over static buffers; the last `outputs` parameters are written.
+        plain: keep the loops as they are.
     """
     _register_lowerings()
     c = target()
-    scheduled = _Scheduler(function).run().with_attr("global_symbol", name)
+    scheduled = (function if plain else _Scheduler(function).run()).with_attr("global_symbol", name)
     with c:
         lowered = _lower(tvm.IRModule({name: scheduled.with_attr("target", c.with_host(c))}))[name]
     body, scratch_vars, scratch = _hoist_scratch(lowered.body)

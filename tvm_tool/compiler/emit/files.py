@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from ..tvm_internals import c_type
 from .literals import array_text
 
 ALIGN = 16
+COLUMNS = 100
+BREAKS = re.compile(r", | (?:[-+*/?:|]|\|\|) ")
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -83,15 +86,29 @@ def emit_files(
 
 
 def _tidy(text: str) -> str:
-    """At most one empty line in a row, none before a closing brace."""
+    """At most one empty line in a row, and no line of code beyond `COLUMNS`."""
     lines: list[str] = []
     for line in (raw.rstrip() for raw in text.split("\n")):
         if not line and (not lines or not lines[-1]):
             continue
-        lines.append(line)
+        lines += _wrapped(line)
     while lines and not lines[-1]:
         lines.pop()
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(line: str) -> list[str]:
+    """`line` broken after commas or before operators; strings, comments and macros stay whole."""
+    lines: list[str] = []
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 8)
+    while len(line) > COLUMNS and not any(mark in line for mark in ('"', "/*", "#")):
+        places = [m.end() if m[0] == ", " else m.start() + 1 for m in BREAKS.finditer(line, 0, COLUMNS)]
+        place = max((p for p in places if p > len(indent)), default=0)
+        if not place:
+            break
+        lines.append(line[:place].rstrip())
+        line = indent + line[place:].lstrip()
+    return [*lines, line]
 
 
 # ---------------------------------------------------------------- what the templates show

@@ -7,7 +7,8 @@ import numpy as np
 from ..layers import Array
 from ..tvm_internals import float_literal
 
-PER_LINE = {1: 16, 2: 12, 4: 8, 8: 6}
+PER_LINE = {1: 16, 2: 12, 4: 5, 8: 4}
+"""Elements to a line by size in bytes, so that no line is too long."""
 
 
 def array_text(array: Array) -> str:

@@ -69,10 +69,9 @@ class _Chain:
     last: Var
 
 
-def match_layers(module: tvm.IRModule) -> tuple[tvm.IRModule, LayerTable]:
-    """Replace what our kernels can compute by calls of layers."""
+def match_layers(module: tvm.IRModule, table: LayerTable) -> tvm.IRModule:
+    """Replace what our kernels can compute by calls of layers, which are entered into `table`."""
     module = relax.transform.FoldConstant()(module)
-    table = LayerTable()
     chains = _find_chains(module["main"])
     started: dict[Var, tuple[Conv2D | Dense, Expr, str]] = {}
 
@@ -85,7 +84,7 @@ def match_layers(module: tvm.IRModule) -> tuple[tvm.IRModule, LayerTable]:
             return _emit_chain(builder, table, layer, data, shape_of(var), node)
         return _match_single(builder, table, value, var.name)
 
-    return rewrite(module, visit), table
+    return rewrite(module, visit)
 
 
 def _emit_chain(
