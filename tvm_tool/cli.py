@@ -41,7 +41,10 @@ def cli() -> None:
 
 def _board_option(required: bool) -> Callable[[Function], Function]:
     return click.option(
-        "--board", metavar="BOARD", required=required, help="A board's name, or the path of a board's YAML file."
+        "--board",
+        metavar="BOARD",
+        required=required,
+        help="A board's name, or the path of a board's YAML file.",
     )
 
 
@@ -90,7 +93,9 @@ def compile_command(
 @cli.command("size")
 @click.argument("elf", type=PathArgument)
 @_board_option(required=True)
-@click.option("--metadata", type=PathArgument, multiple=True, metavar="NAME.json", help="A model in the image.")
+@click.option(
+    "--metadata", type=PathArgument, multiple=True, metavar="NAME.json", help="A model in the image."
+)
 def size_command(elf: Path, board: str, metadata: Sequence[Path]) -> None:
     """Print what is in a linked image; fail if it breaks the board's budget or its layout is wrong."""
     from .board import load_board
@@ -155,13 +160,16 @@ def doctor_command() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     try:
-        cli.main(args=None if arguments is None else list(arguments), prog_name="tvm-tool", standalone_mode=False)
+        cli.main(
+            args=None if arguments is None else list(arguments), prog_name="tvm-tool", standalone_mode=False
+        )
     except TVMToolError as error:
         return _fail(str(error), error.exit_status, error)
     except click.ClickException as error:
         text = error.format_message()
         if isinstance(error, click.NoSuchOption) and error.possibilities:
-            text = f"there is no option '{error.option_name}'\n  remedy: did you mean '{error.possibilities[0]}'?"
+            text = f"there is no option '{error.option_name}'"
+            text += f"\n  remedy: did you mean '{error.possibilities[0]}'?"
         return _fail(text, error.exit_code, error)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", 130, None)
@@ -169,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return request.code if isinstance(request.code, int) else 1
     except OSError as error:
         return _fail(f"{error.filename or 'file'}: {error.strerror or error}", 1, error)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, the user gets a message
         text = f"this is a fault of tvm-tool: {type(error).__name__}: {str(error).splitlines()[-1:] or ''}"
         return _fail(f"{text}\n  remedy: report it with the trace that TVM_TOOL_TRACE=1 prints", 70, error)
     return 0

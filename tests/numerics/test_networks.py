@@ -63,7 +63,13 @@ def test_digits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["mnist-8.onnx", "cct_tiny_transformer.onnx", "micro_kws_m_static_fp32.onnx", "averagepool_count_include_pad.onnx"]
+    "file",
+    [
+        "mnist-8.onnx",
+        "cct_tiny_transformer.onnx",
+        "micro_kws_m_static_fp32.onnx",
+        "averagepool_count_include_pad.onnx",
+    ],
 )
 def test_models_from_the_field(file: str, tmp_path: Path) -> None:
     path = MODELS / "field" / file

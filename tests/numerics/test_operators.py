@@ -99,7 +99,14 @@ RANGES = {
 
 CASES = [
     *(
-        Case(op.lower(), op, [X], low=RANGES.get(op, (-3, 3))[0], high=RANGES.get(op, (-3, 3))[1], opset=18 if op == "Mish" else 17)
+        Case(
+            op.lower(),
+            op,
+            [X],
+            low=RANGES.get(op, (-3, 3))[0],
+            high=RANGES.get(op, (-3, 3))[1],
+            opset=18 if op == "Mish" else 17,
+        )
         for op in UNARY
     ),
     *(Case(op.lower(), op, [X, X]) for op in ("Add", "Sub", "Mul", "Min", "Max", "Mean", "Sum")),
@@ -120,7 +127,9 @@ CASES = [
     Case("conv", "Conv", [X, f32(4, 3, 3, 3), f32(4)], {"pads": [1, 1, 1, 1]}),
     Case("conv_no_bias", "Conv", [X, f32(5, 3, 1, 1)]),
     Case("conv_asymmetric", "Conv", [X, f32(4, 3, 3, 2)], {"pads": [0, 1, 2, 0], "strides": [2, 1]}),
-    Case("conv_dilated", "Conv", [(1, 2, 9, 9), f32(3, 2, 3, 3)], {"dilations": [2, 3], "pads": [2, 2, 2, 2]}),
+    Case(
+        "conv_dilated", "Conv", [(1, 2, 9, 9), f32(3, 2, 3, 3)], {"dilations": [2, 3], "pads": [2, 2, 2, 2]}
+    ),
     Case("conv_grouped", "Conv", [(1, 6, 5, 5), f32(4, 3, 3, 3)], {"group": 2}),
     Case("conv_depthwise", "Conv", [(1, 5, 6, 6), f32(5, 1, 3, 3)], {"group": 5, "pads": [1, 1, 1, 1]}),
     Case("conv_depth_multiplier", "Conv", [(1, 3, 6, 6), f32(6, 1, 3, 3)], {"group": 3}),
@@ -129,7 +138,12 @@ CASES = [
     Case("conv1d", "Conv", [(1, 3, 11), f32(4, 3, 3)], {"strides": [2], "pads": [1, 1]}),
     Case("conv3d", "Conv", [(1, 2, 4, 4, 4), f32(3, 2, 2, 2, 2)]),
     Case("conv_dynamic_weights", "Conv", [X, (4, 3, 3, 3)]),
-    Case("conv_transpose", "ConvTranspose", [(1, 3, 4, 4), f32(3, 2, 3, 3)], {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    Case(
+        "conv_transpose",
+        "ConvTranspose",
+        [(1, 3, 4, 4), f32(3, 2, 3, 3)],
+        {"strides": [2, 2], "pads": [1, 1, 1, 1]},
+    ),
     Case("gemm", "Gemm", [(2, 7), f32(7, 5), f32(5)]),
     Case("gemm_trans", "Gemm", [(2, 7), f32(5, 7), f32(5)], {"transB": 1, "alpha": 0.5, "beta": 2.0}),
     Case("matmul", "MatMul", [(3, 7), f32(7, 5)]),
@@ -140,7 +154,12 @@ CASES = [
     Case("maxpool_ceil", "MaxPool", [X], {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
     Case("maxpool1d", "MaxPool", [(1, 3, 11)], {"kernel_shape": [3], "strides": [2]}),
     Case("averagepool", "AveragePool", [X], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}),
-    Case("averagepool_include_pad", "AveragePool", [X], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}),
+    Case(
+        "averagepool_include_pad",
+        "AveragePool",
+        [X],
+        {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1},
+    ),
     Case("global_average", "GlobalAveragePool", [X]),
     Case("global_max", "GlobalMaxPool", [X]),
     Case("lppool", "LpPool", [X], {"kernel_shape": [2, 2]}, opset=18),
@@ -171,7 +190,9 @@ CASES = [
     Case("slice", "Slice", [X, i64(1, 0), i64(5, 6), i64(2, 3), i64(2, 1)]),
     Case("slice_negative", "Slice", [(3, 7), i64(-1), i64(-8), i64(1), i64(-2)]),
     Case("gather", "Gather", [(5, 4), i64(4, 0, 2)]),
-    Case("gather_elements", "GatherElements", [(3, 3), np.array([[0, 2, 1], [1, 0, 2]], np.int64)], {"axis": 0}),
+    Case(
+        "gather_elements", "GatherElements", [(3, 3), np.array([[0, 2, 1], [1, 0, 2]], np.int64)], {"axis": 0}
+    ),
     Case("pad", "Pad", [X, i64(0, 0, 1, 2, 0, 0, 2, 1), np.float32(0.5)]),
     Case("pad_reflect", "Pad", [X, i64(0, 0, 1, 2, 0, 0, 2, 1)], {"mode": "reflect"}),
     Case("pad_edge", "Pad", [X, i64(0, 0, 1, 2, 0, 0, 2, 1)], {"mode": "edge"}),
@@ -220,7 +241,9 @@ def test_operator_matches_onnxruntime(case: Case, tmp_path: Path) -> None:
 def test_what_has_no_lowering_is_refused_by_name(
     op: str, inputs: list[Any], attributes: dict[str, Any], outputs: int, tmp_path: Path
 ) -> None:
-    model = Case(op.lower(), op, inputs, attributes, outputs, dtype="int64" if op == "OneHot" else "float32").model()
+    model = Case(
+        op.lower(), op, inputs, attributes, outputs, dtype="int64" if op == "OneHot" else "float32"
+    ).model()
     with pytest.raises(UnsupportedError) as error:
         build(model, tmp_path)
     assert f"'the_{op}' ({op})" in str(error.value)

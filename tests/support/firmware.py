@@ -62,7 +62,9 @@ def build_firmware(
     main = folder / "main.c"
     main.write_text(main_text(json.loads(metadata.read_text(encoding="utf-8"))))
     units = sorted(folder.glob("*.c"))
-    elf = link(board, units, folder, folder / "firmware.elf", [*OPTIMIZE[optimize], *(["-flto"] if lto else [])])
+    elf = link(
+        board, units, folder, folder / "firmware.elf", [*OPTIMIZE[optimize], *(["-flto"] if lto else [])]
+    )
     return Firmware(elf, metadata, board, compiled)
 
 

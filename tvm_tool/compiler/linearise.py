@@ -12,13 +12,15 @@ import tvm
 from tvm import relax
 
 from ..errors import UnsupportedError
+from .c_text import c_type
+from .describe import describe, shape_text
 from .kernels import drive
-from .layers import Array, Conv2D, Dense, Driver, Layer, Need, Pool2D
+from .layers import Array, Driver, Layer, Need
 from .passes.generic import ALIASES
 from .passes.match_layers import LayerTable
 from .program import CONSTANT, INPUT, INTERMEDIATE, OUTPUT, Function, KernelCall, Program, Tensor
 from .relax_graph import Expr, Var, bindings, constant, dtype_of, fields, is_var, op_name, shape_of
-from .tvm_internals import CFunction, c_type, node_of, print_c
+from .tvm_internals import CFunction, node_of, print_c
 
 Value = int | list[int]
 
@@ -292,15 +294,13 @@ class _Lineariser:
         self.functions[name] = Function(
             name=name,
             parameters=(f"const {kind} *TVM_RESTRICT input", f"{kind} *TVM_RESTRICT output"),
-            body=(
-                f"    for (int32_t i = 0; i < {tensor.elements}; ++i) {{\n        output[i] = input[i];\n    }}"
-            ),
+            body=f"    for (int32_t i = 0; i < {tensor.elements}; ++i) {{\n"
+            "        output[i] = input[i];\n"
+            "    }",
             comment="copy",
         )
         output = self._tensor(f"x{number}", tensor.dtype, tensor.shape, INTERMEDIATE, layer=number)
-        self.calls.append(
-            KernelCall(number, name, "", "copy", "generic", (tensor.index,), (output,))
-        )
+        self.calls.append(KernelCall(number, name, "", "copy", "generic", (tensor.index,), (output,)))
         return output
 
 
@@ -316,29 +316,3 @@ def _with_constant_names(body: str, keys: Mapping[str, int], tensors: Sequence[T
     for key, index in keys.items():
         body = body.replace(f"@{key}@", f"@{tensors[index].name}@")
     return body
-
-
-def describe(layer: Layer) -> tuple[str, str]:
-    """A word for identifiers and a description for readers."""
-    if isinstance(layer, Conv2D):
-        kernel = f"{layer.weights.shape[1]}x{layer.weights.shape[2]}"
-        depthwise = layer.groups > 1 and layer.groups == layer.input[2]
-        word = "depthwise" if depthwise else "conv2d"
-        stride = "" if layer.strides == (1, 1) else " stride " + "x".join(map(str, layer.strides))
-        return word, f"{word} {kernel}{stride}"
-    if isinstance(layer, Dense):
-        return "dense", "dense"
-    if isinstance(layer, Pool2D):
-        return f"{layer.kind}_pool", f"{layer.kind} pool {layer.kernel[0]}x{layer.kernel[1]}"
-    return "softmax", "softmax"
-
-
-def shape_text(layer: Layer) -> str:
-    """Input and output of a layer, as ``25x5x64 -> 25x5x64``."""
-    if isinstance(layer, (Conv2D, Pool2D)):
-        return "x".join(map(str, layer.input)) + " -> " + "x".join(map(str, layer.output))
-    if isinstance(layer, Dense):
-        rows = f"{layer.rows} x " if layer.rows > 1 else ""
-        return f"{rows}{layer.weights.shape[1]} -> {layer.weights.shape[0]}"
-    return f"{layer.rows} x {layer.columns}" if layer.rows > 1 else f"{layer.columns}"
-

@@ -23,23 +23,20 @@ from .tvm_internals import import_onnx, node_of, onnx_operators
 
 Names = Sequence[tuple[str, str]]
 
-NOT_FOR_C = frozenset(
-    # Sorting and scans become calls of TVM's runtime library, which firmware does not have.
-    ["TopK", "Unique", "CumSum", "AllClassNMS", "NonMaxSuppression"]
-    # Shapes that depend on values have no static plan.
-    + ["NonZero", "Compress"]
-    # The importer gives these another element type than ONNX does.
-    + ["OneHot"]
-    # Sequences and optionals are not tensors.
-    + ["Optional", "OptionalHasElement", "OptionalGetElement", "SequenceConstruct", "SequenceEmpty"]
-    + ["SequenceErase", "SequenceInsert", "SequenceLength", "SequenceAt", "ConcatFromSequence", "SplitToSequence"]
-)
-"""Operators that TVM imports but that cannot become a static C program."""
+_NOT_FOR_C = {
+    "a call of TVM's runtime library, which firmware does not have": "TopK Unique CumSum AllClassNMS "
+    "NonMaxSuppression",
+    "a shape that depends on values": "NonZero Compress",
+    "another element type than ONNX gives": "OneHot",
+    "not a tensor": "Optional OptionalHasElement OptionalGetElement SequenceConstruct SequenceEmpty "
+    "SequenceErase SequenceInsert SequenceLength SequenceAt ConcatFromSequence SplitToSequence",
+}
+"""Operators that TVM imports but that cannot become a static C program, by what TVM makes of them."""
 
 
 def operators() -> frozenset[str]:
     """ONNX operators that can be compiled."""
-    return onnx_operators() - NOT_FOR_C
+    return onnx_operators() - set(" ".join(_NOT_FOR_C.values()).split())
 
 
 def lower(model: OnnxModel, need: Need, inputs: Names, outputs: Names, plain: bool = False) -> Program:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,6 +9,9 @@ from pathlib import Path
 from ..errors import TVMToolError
 from ..paths import runtime_dir
 from .driver import Compiled
+
+STAGING = ".tvm-"
+"""How the folders are called that a killed compile may leave behind."""
 
 
 def write_outputs(folder: Path, compiled: Compiled, with_runtime: bool) -> list[Path]:
@@ -20,7 +22,9 @@ def write_outputs(folder: Path, compiled: Compiled, with_runtime: bool) -> list[
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".tvm-", dir=folder))
+        for left_over in folder.glob(f"{STAGING}*"):
+            shutil.rmtree(left_over, ignore_errors=True)
+        staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
     except OSError as error:
         raise TVMToolError(
             f"cannot write here: {error.strerror}", file=folder, remedy="name another output folder"
@@ -35,7 +39,7 @@ def write_outputs(folder: Path, compiled: Compiled, with_runtime: bool) -> list[
             (staging / name).write_text(text, encoding="utf-8", newline="\n")
             names.append(name)
         for name in names:
-            os.replace(staging / name, folder / name)
+            (staging / name).replace(folder / name)
         return [folder / name for name in names]
     finally:
         shutil.rmtree(staging, ignore_errors=True)

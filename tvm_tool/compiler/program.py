@@ -142,3 +142,17 @@ class MemoryPlan:
     buffers: tuple[Buffer, ...] = ()
     bytes: int = 0
     lower_bound: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where variables go.
+
+    Attributes:
+        section: what the names of their sections begin with; the symbol follows, so that each has its
+            own section and unused ones can go.
+        region: memory region of the board, None where no region is named.
+    """
+
+    section: str
+    region: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .files import ModelSource, emit_files
+from .context import ModelSource
+from .files import emit_files
 
 __all__ = ["ModelSource", "emit_files"]

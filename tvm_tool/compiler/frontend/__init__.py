@@ -1,0 +1,1 @@
+"""Model files: reading, checking and normalising them before they are imported into TVM."""

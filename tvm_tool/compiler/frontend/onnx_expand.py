@@ -1,0 +1,65 @@
+"""Replacing a node by the body of the function that defines its operator."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import NodeProto, defs, helper, inliner
+
+from ...errors import ModelError
+from .onnx_contrib import FUNCTIONS
+from .onnx_graph import Graph, copy_of, label, short
+
+
+def has_body(node: NodeProto, opset: int) -> bool:
+    """Whether ONNX, or `onnx_contrib`, defines this operator by other operators."""
+    if node.domain:
+        return node.op_type in FUNCTIONS.get(node.domain, ())
+    schema = defs.get_schema(node.op_type, opset, "")
+    # The stubs of onnx do not know these two.
+    return bool(schema.has_function or schema.has_context_dependent_function)  # type: ignore[attr-defined]
+
+
+def expand(graph: Graph, node: NodeProto) -> list[NodeProto]:
+    """The nodes that compute what `node` does. Names inside start with the node's own name."""
+    try:
+        model = inliner.inline_selected_functions(
+            _model_of(graph, node), [(node.domain, node.op_type)], inline_schema_functions=True
+        )
+    except Exception as error:  # noqa: BLE001 - the C++ inliner has kinds of its own
+        raise ModelError(f"it cannot be expanded: {short(error)}", where=label(node)) from None
+    outside = {*node.input, *node.output}
+    names: dict[str, str] = {}
+    body = []
+    for inner in model.graph.node:
+        for name in inner.output:
+            if name and name not in outside:
+                names[name] = graph.fresh(f"{node.name}/{name.partition('__')[0]}")
+        body.append(
+            copy_of(
+                inner,
+                name=f"{node.name}/{inner.op_type}",
+                input=[names.get(i, i) for i in inner.input],
+                output=[names.get(o, o) for o in inner.output],
+            )
+        )
+    return body
+
+
+def _model_of(graph: Graph, node: NodeProto) -> onnx.ModelProto:
+    """A model of this one node, its inputs typed: the body of some functions depends on the types."""
+    inputs = [
+        helper.make_tensor_value_info(name, graph.types[name].elem, graph.types[name].shape)
+        for name in dict.fromkeys(node.input)
+        if name
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+    model = helper.make_model(
+        helper.make_graph([node], "node", inputs, outputs),
+        opset_imports=[helper.make_opsetid("", graph.opset)],
+    )
+    if node.domain:
+        function = model.functions.add()
+        function.CopyFrom(FUNCTIONS[node.domain][node.op_type])
+        function.opset_import[0].version = graph.opset
+        model.opset_import.add(domain=node.domain, version=1)
+    return model
