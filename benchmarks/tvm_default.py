@@ -53,7 +53,9 @@ def measure(model: Path, board: str, optimize: str, plain: bool) -> Row:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("models", nargs="*", type=Path, default=[ROOT / "examples/digits/digits.onnx"])
     parser.add_argument("--board", default="mps2_an386")
     arguments = parser.parse_args()

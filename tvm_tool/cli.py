@@ -124,15 +124,16 @@ def run_command(elf: Path, board: str, timeout: float) -> None:
 @click.option("--metadata", type=PathArgument, required=True, metavar="NAME.json", help="Made by compile.")
 @_board_option(required=True)
 @click.option("--inputs", type=PathArgument, metavar="FILE.npz", help="Recorded inputs [default: random].")
-@click.option("--samples", type=int, default=16, show_default=True, help="How many inputs are used at most.")
+@click.option("--samples", type=int, help="How many inputs [default: all recorded ones, 16 random ones].")
 def verify_command(
-    elf: Path, model: Path, metadata: Path, board: str, inputs: Path | None, samples: int
+    elf: Path, model: Path, metadata: Path, board: str, inputs: Path | None, samples: int | None
 ) -> None:
     """Run the model inside an unmodified image on the emulated core and compare with onnxruntime."""
     from .board import load_board
     from .target.verify import verify_image
 
-    result = verify_image(elf, metadata, model, load_board(board), inputs=inputs, samples=samples)
+    count = samples or (sys.maxsize if inputs else 16)
+    result = verify_image(elf, metadata, model, load_board(board), inputs=inputs, samples=count)
     click.echo(result.report())
     result.check()
 

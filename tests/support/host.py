@@ -119,7 +119,17 @@ def build(model: onnx.ModelProto | Path, folder: Path, compiler: str = "gcc", **
     shared = [f for f in files if f.suffix == ".c" and f not in own]
     objects = [_object(compiler, unit, source, folder / f"{unit.stem}.o") for unit in own]
     objects += [_shared_object(compiler, unit.name, unit.read_bytes(), source) for unit in shared]
-    command = [compiler, *ONLY[compiler], "-O1", f"-I{source}", source / "main.c", *objects, "-lm", "-o", program]
+    command = [
+        compiler,
+        *ONLY[compiler],
+        "-O1",
+        f"-I{source}",
+        source / "main.c",
+        *objects,
+        "-lm",
+        "-o",
+        program,
+    ]
     subprocess.run(command, check=True)
     return HostModel(compiled, metadata, program)
 
@@ -129,7 +139,6 @@ def _object(compiler: str, unit: Path, include: Path, output: Path) -> Path:
         compiler,
         *STRICT,
         *ONLY[compiler],
-        *SANITIZE,
         "-O1",
         "-g",
         f"-I{include}",

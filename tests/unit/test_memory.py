@@ -52,7 +52,8 @@ def program(sizes: list[int], in_place: tuple[int, ...] = (), scratch: tuple[int
     """A chain of calls: input, intermediates, output, all uint8."""
     roles = [INPUT, *[INTERMEDIATE] * (len(sizes) - 2), OUTPUT]
     tensors = tuple(
-        Tensor(i, f"t{i}", "uint8", (size,), role) for i, (size, role) in enumerate(zip(sizes, roles, strict=True))
+        Tensor(i, f"t{i}", "uint8", (size,), role)
+        for i, (size, role) in enumerate(zip(sizes, roles, strict=True))
     )
     calls = tuple(
         KernelCall(i, "f", "", "", "", (i,), (i + 1,), scratch=scratch, in_place=in_place)

@@ -12,7 +12,8 @@ from tvm_tool.errors import VersionError
 
 
 @pytest.mark.parametrize(
-    ("package", "version"), [("apache-tvm", "0.26.0"), ("apache-tvm-ffi", "0.1.15.post2"), ("apache-tvm", None)]
+    ("package", "version"),
+    [("apache-tvm", "0.26.0"), ("apache-tvm-ffi", "0.1.15.post2"), ("apache-tvm", None)],
 )
 def test_other_versions_are_refused(
     package: str, version: str | None, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,114 @@
+"""The ``<name>.json`` that stands beside a generated model, as far as a linked image is concerned."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ImageError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """One input or output of the model.
+
+    Attributes:
+        name: as in the original model.
+        dtype: as numpy spells it.
+        shape: dimensions, none of them free.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    bytes: int
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What the compiler says about one model.
+
+    Attributes:
+        file: the JSON file, for messages.
+        model: file name of the original model.
+        sha256: its digest.
+        workspace: symbol of the static workspace.
+        workspace_bytes: its size.
+        workspace_align: its alignment.
+        workspace_region: region that it was put in, None for the board's own place.
+        weights: symbols of the constants.
+        weights_region: region that they were put in, None for the board's own place.
+        functions: C functions of the layers, in order.
+    """
+
+    file: Path
+    name: str
+    prefix: str
+    model: str
+    sha256: str
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+    workspace: str
+    workspace_bytes: int
+    workspace_align: int
+    workspace_region: str | None
+    weights: tuple[str, ...]
+    weights_region: str | None
+    functions: tuple[str, ...]
+
+
+def load_metadata(file: Path) -> Metadata:
+    """Read `file`; ImageError if it is not what the compiler writes."""
+    remedy = "compile the model again"
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ImageError(
+            "the metadata of the model cannot be read", file=file, where=error.strerror, remedy=remedy
+        ) from None
+    except ValueError:
+        raise ImageError("this is not JSON", file=file, remedy=remedy) from None
+    found = data.get("format") if isinstance(data, dict) else None
+    if found != FORMAT:
+        raise ImageError(
+            f"the metadata has format {found}", file=file, expected=f"format {FORMAT}", remedy=remedy
+        )
+    try:
+        return _metadata(file, data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ImageError(f"the metadata is incomplete: {error}", file=file, remedy=remedy) from None
+
+
+def _metadata(file: Path, data: Mapping[str, Any]) -> Metadata:
+    workspace, weights = data["workspace"], data["weights"]
+    return Metadata(
+        file=file,
+        name=data["name"],
+        prefix=data["prefix"],
+        model=data["model"]["file"],
+        sha256=data["model"]["sha256"],
+        inputs=tuple(_tensor(t) for t in data["inputs"]),
+        outputs=tuple(_tensor(t) for t in data["outputs"]),
+        workspace=workspace["symbol"],
+        workspace_bytes=int(workspace["bytes"]),
+        workspace_align=int(workspace["align"]),
+        workspace_region=workspace["region"],
+        weights=tuple(s["name"] for s in weights["symbols"]),
+        weights_region=weights["region"],
+        functions=tuple(layer["function"] for layer in data["layers"]),
+    )
+
+
+def _tensor(data: Mapping[str, Any]) -> TensorInfo:
+    shape = tuple(int(d) for d in data["shape"])
+    return TensorInfo(data["name"], data["dtype"], shape, int(data["bytes"]))

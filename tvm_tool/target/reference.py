@@ -1,0 +1,60 @@
+"""What the original model answers: onnxruntime, imported only when it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import ModelError, ToolchainError, did_you_mean
+
+Array = npt.NDArray[Any]
+
+OPTIMISATIONS = ("default", "all", "extended", "basic", "none")
+
+
+def reference_outputs(
+    model: Path, samples: Sequence[Mapping[str, Array]], outputs: Sequence[str], optimisation: str = "default"
+) -> Iterator[list[Array]]:
+    """The values of `outputs`, one list for each of `samples`.
+
+    Args:
+        model: the original ONNX file.
+        samples: arrays by the name of the model's input, with their full shape.
+        outputs: names of the model's outputs, in the wanted order.
+        optimisation: graph optimisations of onnxruntime, one of `OPTIMISATIONS`.
+    """
+    try:
+        import onnxruntime as ort
+    except ImportError:
+        raise ToolchainError("onnxruntime is not installed", remedy="pip install onnxruntime") from None
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    # One thread: the order of additions, and with it the last bit, is the same every time.
+    options.intra_op_num_threads = 1
+    if optimisation != "default":
+        level = "DISABLE_ALL" if optimisation == "none" else f"ENABLE_{optimisation.upper()}"
+        options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}")
+    try:
+        session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # noqa: BLE001 - onnxruntime's own classes have no common base
+        raise ModelError(
+            f"onnxruntime does not take the model: {str(error).splitlines()[0]}", file=model
+        ) from None
+    known = [output.name for output in session.get_outputs()]
+    for name in outputs:
+        if name not in known:
+            raise ModelError(
+                f"the model has no output '{name}'", file=model, remedy=did_you_mean(name, known)
+            )
+    for sample in samples:
+        try:
+            found = session.run(list(outputs), dict(sample))
+        except Exception as error:  # noqa: BLE001 - as above
+            raise ModelError(
+                f"onnxruntime cannot run the model: {str(error).splitlines()[0]}", file=model
+            ) from None
+        yield [np.asarray(value) for value in found]

@@ -1,0 +1,89 @@
+"""What a verification found, as text and as an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import VerifyError
+from .compare import Difference
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The difference of one output in one run; runs count from 0."""
+
+    run: int
+    output: str
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """What a verification found.
+
+    Attributes:
+        title: the image, the model and the board.
+        origin: where the inputs come from.
+        samples: number of runs.
+        largest: the largest difference of all runs and outputs.
+        agreement: runs whose first output names the same class as the reference; None if it names none.
+        accuracy: runs whose first output names the labelled class; None without labels.
+        stack_bytes: stack that the model used at most, below the caller's.
+        stack_reserve: stack that the board reserves.
+        instructions: the fewest and the most instructions of a run; None if not counted.
+    """
+
+    title: str
+    elf: Path
+    origin: str
+    samples: int
+    largest: Mismatch
+    agreement: int | None
+    accuracy: int | None
+    stack_bytes: int
+    stack_reserve: int
+    instructions: tuple[int, int] | None
+
+    @property
+    def largest_error(self) -> float:
+        return self.largest.difference.error
+
+    @property
+    def passed(self) -> bool:
+        return not self.largest.difference.wrong
+
+    def report(self) -> str:
+        """A few lines for people."""
+        limit = self.largest.difference.limit
+        allowed = f"at most {limit:g} is allowed" if limit else "none is allowed"
+        rows = [
+            ("inputs", f"{self.samples} ({self.origin})"),
+            ("largest error", f"{self.largest_error:.3g} in '{self.largest.output}', {allowed}"),
+        ]
+        if self.agreement is not None:
+            rows.append(("top-1 agreement", self._share(self.agreement)))
+        if self.accuracy is not None:
+            rows.append(("accuracy", self._share(self.accuracy)))
+        if self.instructions is not None:
+            low, high = self.instructions
+            rows.append(("instructions", f"{low:,}" if low == high else f"{low:,} to {high:,}"))
+        rows.append(("stack", f"{self.stack_bytes:,} bytes, {self.stack_reserve:,} are reserved"))
+        rows.append(("result", "equal to the reference" if self.passed else "WRONG"))
+        return "\n".join([self.title, *(f"  {label:<16} {text}" for label, text in rows)])
+
+    def check(self) -> None:
+        """VerifyError if an output differs from the reference by more than is allowed."""
+        if self.passed:
+            return
+        worst = self.largest.difference
+        index = "".join(f"[{i}]" for i in worst.index)
+        raise VerifyError(
+            f"element {index} is {worst.got:.9g}, the reference says {worst.want:.9g}",
+            file=self.elf,
+            where=f"output '{self.largest.output}', input {self.largest.run}",
+            expected=f"an error of at most {worst.limit:g}, not {worst.error:.3g}",
+        )
+
+    def _share(self, hits: int) -> str:
+        return f"{hits} of {self.samples} ({100 * hits / self.samples:.1f} %)"

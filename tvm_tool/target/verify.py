@@ -1,0 +1,126 @@
+"""Does the model inside an image compute what the original computes?
+
+The image is the firmware itself, unmodified: it starts in the emulator and is stopped at ``main``; then
+the model's run function is called as a debugger would, with inputs and outputs in RAM that is free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import ImageError, OptionError, VerifyError
+from ..image.elf import read_image
+from ..image.metadata import Metadata, TensorInfo, load_metadata
+from .compare import Array, best, difference
+from .reference import reference_outputs
+from .runner import Runner
+from .samples import load_samples, random_samples
+from .session import start_session
+from .verdict import Mismatch, VerifyResult
+
+if TYPE_CHECKING:
+    from ..board import Board
+
+
+def verify_image(
+    elf: Path,
+    metadata: Path,
+    model: Path,
+    board: Board,
+    inputs: Path | None = None,
+    samples: int = 16,
+    *,
+    optimisation: str = "default",
+    timeout: float = 120.0,
+) -> VerifyResult:
+    """Run the model in `elf` on the emulator of `board` and compare it with onnxruntime.
+
+    Args:
+        elf: the firmware.
+        metadata: the ``<name>.json`` of the model in it.
+        model: the original ONNX file.
+        inputs: recorded inputs, see `samples`; random ones if None.
+        samples: how many of them are used at most.
+        optimisation: graph optimisations of onnxruntime, see `reference.OPTIMISATIONS`.
+        timeout: seconds that one run may take in the emulator.
+
+    Returns:
+        What was found; its `check` raises if the outputs differ too much.
+
+    Raises:
+        VerifyError: the model failed, faulted, hung, or wrote where it must not.
+        TargetError: the image does not run in the emulator.
+    """
+    if samples < 1:
+        raise OptionError(f"{samples} samples verify nothing", expected="at least 1")
+    info = load_metadata(metadata)
+    _check_model(info, model)
+    image = read_image(elf)
+    feed = load_samples(inputs, info.inputs, samples) if inputs else random_samples(info.inputs, samples)
+    want = list(reference_outputs(model, feed.inputs, [t.name for t in info.outputs], optimisation))
+    run = image.function(f"{info.prefix}_run")
+    if run is None:
+        raise ImageError(
+            f"the image has no function {info.prefix}_run",
+            file=elf,
+            remedy=f"the linker drops it if nothing calls it: link with -Wl,--undefined={info.prefix}_run",
+        )
+    # Link-time optimisation may merge main with its caller; then the model's first call is as good.
+    with start_session(image, board, image.function("main") or run) as session:
+        runner = Runner(session, image, info, board, run, timeout)
+        runs = [runner.run(sample) for sample in feed.inputs]
+        stack_bytes = runner.stack_bytes()
+    outputs = [values for _, values in runs]
+    counts = [called.instructions for called, _ in runs if called.instructions is not None]
+    return VerifyResult(
+        title=f"{elf.name}: {info.model} on {board.name}",
+        elf=elf,
+        origin=feed.origin,
+        samples=len(runs),
+        largest=_largest(info.outputs, outputs, want),
+        agreement=_hits(outputs, [best(values[0]) for values in want]),
+        accuracy=_hits(outputs, feed.labels),
+        stack_bytes=stack_bytes,
+        stack_reserve=runner.stack.top - runner.stack.bottom,
+        instructions=(min(counts), max(counts)) if counts else None,
+    )
+
+
+def _check_model(info: Metadata, model: Path) -> None:
+    try:
+        digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    except OSError as error:
+        raise VerifyError("the model cannot be read", file=model, where=error.strerror) from None
+    if digest != info.sha256:
+        raise VerifyError(
+            "this is not the model that was compiled",
+            file=model,
+            expected=f"the file that {info.file.name} was made from: {info.model}",
+            remedy="build the firmware again, or name the other file",
+        )
+
+
+def _largest(
+    tensors: Sequence[TensorInfo], got: Sequence[Sequence[Array]], want: Sequence[Sequence[Array]]
+) -> Mismatch:
+    """The largest difference of all runs; one that is wrong comes before one that is not."""
+    found = []
+    for number, (outputs, references) in enumerate(zip(got, want, strict=True)):
+        for tensor, values, reference in zip(tensors, outputs, references, strict=True):
+            if reference.shape != tensor.shape:
+                raise VerifyError(
+                    f"the reference has shape {list(reference.shape)}, the image {list(tensor.shape)}",
+                    where=f"output '{tensor.name}'",
+                )
+            found.append(Mismatch(number, tensor.name, difference(values, reference)))
+    return max(found, key=lambda m: (m.difference.wrong, m.difference.error))
+
+
+def _hits(outputs: Sequence[Sequence[Array]], classes: Sequence[int | None] | None) -> int | None:
+    """How many runs name the expected class in their first output; None if there are no classes."""
+    if classes is None or not outputs or best(outputs[0][0]) is None:
+        return None
+    return sum(best(values[0]) == wanted for values, wanted in zip(outputs, classes, strict=True))
