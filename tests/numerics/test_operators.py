@@ -230,6 +230,18 @@ def test_operator_matches_onnxruntime(case: Case, tmp_path: Path) -> None:
             assert error_of(got, np.asarray(want)) <= TOLERANCE
 
 
+def test_indices_of_the_input_never_lead_outside(tmp_path: Path) -> None:
+    indices = helper.make_tensor_value_info("i", TensorProto.INT64, [3])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 2])
+    table = numpy_helper.from_array(np.arange(8, dtype=np.float32).reshape(4, 2), "table")
+    node = helper.make_node("Gather", ["table", "i"], ["y"])
+    graph = helper.make_graph([node], "gather", [indices], [result], [table])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    ((good,), (bad,)) = build(model, tmp_path).run([{"i": i64(1, 3, 0)}, {"i": i64(1 << 40, 99, -(1 << 33))}])
+    assert good.tolist() == [[2, 3], [6, 7], [0, 1]]
+    assert set(bad.ravel()) <= set(range(8))
+
+
 @pytest.mark.parametrize(
     ("op", "inputs", "attributes", "outputs"),
     [

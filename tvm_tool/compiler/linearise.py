@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import tvm
@@ -15,27 +14,16 @@ from ..errors import UnsupportedError
 from .c_text import c_type
 from .describe import describe, shape_text
 from .kernels import drive
-from .layers import Array, Driver, Layer, Need
+from .layers import Driver, Layer, Need
+from .origins import Origin, plain_operator
 from .passes.generic import ALIASES
 from .passes.match_layers import LayerTable
-from .program import CONSTANT, INPUT, INTERMEDIATE, OUTPUT, Function, KernelCall, Program, Tensor
+from .program import INTERMEDIATE, Function, KernelCall, Program, Tensor
 from .relax_graph import Expr, Var, bindings, constant, dtype_of, fields, is_var, op_name, shape_of
+from .tensors import TensorTable
 from .tvm_internals import CFunction, node_of, print_c
 
 Value = int | list[int]
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a fused function comes from: its first ONNX node, if that is certain, and its operators."""
-
-    node: int | None
-    operators: tuple[str, ...]
-
-
-def plain_operator(symbol: str) -> str:
-    """Name of an operator without what TVM puts around it: ``tir_sigmoid1`` is ``sigmoid``."""
-    return re.sub(r"(?<=[a-z])\d+$", "", symbol.removeprefix("tir_"))
 
 
 def linearise(
@@ -72,25 +60,24 @@ class _Lineariser:
         self.plain = plain
         self.module, self.table, self.need = module, table, need
         self.node_names, self.origins = node_names, origins
-        self.tensors: list[Tensor] = []
+        self.tensors = TensorTable()
         self.calls: list[KernelCall] = []
         self.functions: dict[str, Function] = {}
         self.runtime: set[str] = set()
         self.libm: set[str] = set()
         self.values: dict[Var, Value] = {}
-        self.known_constants: dict[tuple[str, tuple[int, ...], bytes], int] = {}
         self.printed: dict[str, CFunction] = {}
 
     def run(self, inputs: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> Program:
         main = self.module["main"]
         for param, (source, c_name) in zip(main.params, inputs, strict=True):
-            self.values[param] = self._tensor(c_name, dtype_of(param), shape_of(param), INPUT, source)
+            self.values[param] = self.tensors.input(c_name, dtype_of(param), shape_of(param), source)
         for var, value in bindings(main):
             self.values[var] = self._bind(var, value)
         results = [(self._index(part), shape_of(part)) for part in self._results(main)]
         chosen = self._outputs(results, outputs)
         return Program(
-            tensors=tuple(self.tensors),
+            tensors=tuple(self.tensors.tensors),
             calls=tuple(self.calls),
             functions=tuple(self.functions.values()),
             inputs=tuple(range(len(inputs))),
@@ -98,29 +85,6 @@ class _Lineariser:
             runtime=tuple(sorted(self.runtime)),
             libm=tuple(sorted(self.libm)),
         )
-
-    # ------------------------------------------------------------ tensors
-
-    def _tensor(
-        self,
-        name: str,
-        dtype: str,
-        shape: tuple[int, ...],
-        role: str,
-        source: str = "",
-        data: Array | None = None,
-        layer: int = -1,
-    ) -> int:
-        self.tensors.append(Tensor(len(self.tensors), name, dtype, shape, role, source, data, layer))
-        return len(self.tensors) - 1
-
-    def _constant(self, array: Array, name: str) -> int:
-        key = (str(array.dtype), array.shape, array.tobytes())
-        if key not in self.known_constants:
-            self.known_constants[key] = self._tensor(
-                name, str(array.dtype), array.shape, CONSTANT, data=array, layer=len(self.calls)
-            )
-        return self.known_constants[key]
 
     def _value(self, expr: Expr) -> Value:
         if is_var(expr):
@@ -130,7 +94,8 @@ class _Lineariser:
         array = constant(expr)
         if array is None:
             raise TypeError(f"unexpected expression {type(expr).__name__}")
-        return self._constant(array, f"layer{len(self.calls)}_constant{len(self.known_constants)}")
+        number = len(self.calls)
+        return self.tensors.constant(array, f"layer{number}_constant{len(self.tensors.tensors)}", number)
 
     def _index(self, expr: Expr) -> int:
         value = self._value(expr)
@@ -173,10 +138,13 @@ class _Lineariser:
         number = len(self.calls)
         word, description = describe(layer)
         name = f"layer{number}_{word}"
-        keys = {key: self._constant(array, f"layer{number}_{key}") for key, array in driver.constants.items()}
+        keys = {
+            key: self.tensors.constant(array, f"layer{number}_{key}", number)
+            for key, array in driver.constants.items()
+        }
         (data,) = value.args[1].fields
         source = self._index(data)
-        output = self._tensor(f"x{number}", dtype_of(value), shape_of(value), INTERMEDIATE, layer=number)
+        output = self.tensors.result(f"x{number}", dtype_of(value), shape_of(value), number)
         self.functions[name] = Function(
             name=name,
             parameters=_layer_parameters(driver),
@@ -224,12 +192,11 @@ class _Lineariser:
         number = len(self.calls)
         sources = tuple(self._index(arg) for arg in fields(value.args[1]))
         outputs = tuple(
-            self._tensor(
+            self.tensors.result(
                 f"x{number}_{i}" if len(types) > 1 else f"x{number}",
                 str(kind.dtype),
                 tuple(int(d) for d in kind.shape),
-                INTERMEDIATE,
-                layer=number,
+                number,
             )
             for i, kind in enumerate(types)
         )
@@ -276,13 +243,9 @@ class _Lineariser:
         """Give each result of the model a tensor of its own with the role of an output."""
         chosen: list[int] = []
         for (index, shape), (source, c_name) in zip(results, outputs, strict=True):
-            tensor = self.tensors[index]
-            if tensor.role != INTERMEDIATE:
-                index = self._copy(tensor)
-                tensor = self.tensors[index]
-            self.tensors[index] = Tensor(
-                index, c_name, tensor.dtype, shape, OUTPUT, source, None, tensor.layer
-            )
+            if self.tensors[index].role != INTERMEDIATE:
+                index = self._copy(self.tensors[index])
+            self.tensors.make_output(index, c_name, shape, source)
             chosen.append(index)
         return chosen
 
@@ -299,7 +262,7 @@ class _Lineariser:
             "    }",
             comment="copy",
         )
-        output = self._tensor(f"x{number}", tensor.dtype, tensor.shape, INTERMEDIATE, layer=number)
+        output = self.tensors.result(f"x{number}", tensor.dtype, tensor.shape, number)
         self.calls.append(KernelCall(number, name, "", "copy", "generic", (tensor.index,), (output,)))
         return output
 
@@ -312,7 +275,7 @@ def _layer_parameters(driver: Driver) -> tuple[str, ...]:
     return tuple(parameters)
 
 
-def _with_constant_names(body: str, keys: Mapping[str, int], tensors: Sequence[Tensor]) -> str:
+def _with_constant_names(body: str, keys: Mapping[str, int], tensors: TensorTable) -> str:
     for key, index in keys.items():
         body = body.replace(f"@{key}@", f"@{tensors[index].name}@")
     return body

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import tvm
 from onnx import ModelProto
 from onnx.helper import tensor_dtype_to_np_dtype
-from tvm import relax
 
 from ..errors import UnsupportedError
 from .frontend.onnx_model import OnnxModel
 from .layers import Need
-from .linearise import Origin, linearise, plain_operator
+from .linearise import linearise
+from .origins import find_origins
 from .passes.generic import fuse_tir, lower_rest
 from .passes.layout import sink_transposes
 from .passes.match_layers import LayerTable, match_layers
+from .passes.safe_indices import clip_indices
 from .program import Program
-from .relax_graph import bindings
-from .tvm_internals import import_onnx, node_of, onnx_operators
+from .tvm_internals import import_onnx, onnx_operators
 
 Names = Sequence[tuple[str, str]]
 
@@ -53,8 +52,8 @@ def lower(model: OnnxModel, need: Need, inputs: Names, outputs: Names, plain: bo
     if not plain:
         module = match_layers(module, layers)
         module = sink_transposes(module, layers)
-    module = lower_rest(module)
-    origins = _origins(module)
+    module = lower_rest(clip_indices(module))
+    origins = find_origins(module)
     module = fuse_tir(module)
     return linearise(module, layers, need, inputs, outputs, nodes, origins, plain)
 
@@ -92,22 +91,3 @@ def _check_types(model: OnnxModel, module: tvm.IRModule) -> None:
                 where=f"output '{output.name}'",
                 remedy="compute this output outside of the model",
             )
-
-
-def _origins(module: tvm.IRModule) -> dict[str, Origin]:
-    """Where each fused function comes from, by its name."""
-    calls = Counter(
-        value.op.name_hint
-        for _, value in bindings(module["main"])
-        if isinstance(value, relax.Call) and hasattr(value.op, "name_hint")
-    )
-    origins = {}
-    for symbol, function in module.functions.items():
-        if function.attrs and function.attrs.get("Primitive"):
-            inside = list(bindings(function))
-            known = [i for i in (node_of(var.name) for var, _ in inside) if i is not None]
-            # Equal groups share a function, which then has no single place in the model.
-            node = known[0] if known and calls[symbol.name_hint] == 1 else None
-            operators = [plain_operator(value.args[0].name_hint) for _, value in inside]
-            origins[str(symbol.name_hint)] = Origin(node, tuple(operators))
-    return origins

@@ -1,0 +1,45 @@
+"""Where fused TIR functions come from in the model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import tvm
+from tvm import relax
+
+from .relax_graph import bindings
+from .tvm_internals import node_of
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fused function comes from: its first ONNX node, if that is certain, and its operators."""
+
+    node: int | None
+    operators: tuple[str, ...]
+
+
+def plain_operator(symbol: str) -> str:
+    """Name of an operator without what TVM puts around it: ``tir_sigmoid1`` is ``sigmoid``."""
+    return re.sub(r"(?<=[a-z])\d+$", "", symbol.removeprefix("tir_"))
+
+
+def find_origins(module: tvm.IRModule) -> dict[str, Origin]:
+    """Where each fused function comes from, by its name."""
+    calls = Counter(
+        value.op.name_hint
+        for _, value in bindings(module["main"])
+        if isinstance(value, relax.Call) and hasattr(value.op, "name_hint")
+    )
+    origins = {}
+    for symbol, function in module.functions.items():
+        if function.attrs and function.attrs.get("Primitive"):
+            inside = list(bindings(function))
+            known = [i for i in (node_of(var.name) for var, _ in inside) if i is not None]
+            # Equal groups share a function, which then has no single place in the model.
+            node = known[0] if known and calls[symbol.name_hint] == 1 else None
+            operators = [plain_operator(value.args[0].name_hint) for _, value in inside]
+            origins[str(symbol.name_hint)] = Origin(node, tuple(operators))
+    return origins
