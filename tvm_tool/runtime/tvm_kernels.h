@@ -124,6 +124,7 @@ float tvm_exp_f32(float x);     /* within 1 ulp */
 float tvm_tanh_f32(float x);    /* within 2 ulp */
 float tvm_sigmoid_f32(float x); /* within 3 ulp */
 float tvm_erf_f32(float x);     /* within 2 ulp */
+float tvm_sqrt_f32(float x);    /* exact: the nearest float */
 
 #ifdef __cplusplus
 }

@@ -92,3 +92,54 @@ float tvm_erf_f32(float x)
     const float t = z > 3.95f ? 1.0f : 1.0f - tvm_exp_f32(-p);
     return x < 0.0f ? -t : t;
 }
+
+/* The FPU's instruction, which C only reaches through a function that may set errno; else bit by bit. */
+float tvm_sqrt_f32(float x)
+{
+#if defined(__ARM_FP) && (__ARM_FP & 4)
+    float root;
+    __asm__("vsqrt.f32 %0, %1" : "=t"(root) : "t"(x));
+    return root;
+#else
+    union {
+        float value;
+        uint32_t bits;
+    } number;
+    int32_t exponent;
+    uint32_t rest, root = 0, sum = 0;
+
+    number.value = x;
+    if (!(x > 0.0f) || number.bits >= 0x7f800000u) {
+        return x < 0.0f ? __builtin_nanf("") : x; /* zeros, infinity and NaN are their own roots */
+    }
+    exponent = (int32_t)(number.bits >> 23);
+    rest = number.bits & 0x7fffffu;
+    if (exponent == 0) {
+        for (exponent = 1; rest < 0x800000u; --exponent) {
+            rest <<= 1;
+        }
+    } else {
+        rest |= 0x800000u;
+    }
+    exponent -= 127;
+    if (exponent % 2 != 0) {
+        rest <<= 1;
+        --exponent;
+    }
+    rest <<= 1;
+    /* From the highest down, each bit of the root stays set if the square does not become too large. */
+    for (uint32_t bit = 0x1000000u; bit != 0u; bit >>= 1) {
+        const uint32_t trial = sum + bit;
+
+        if (trial <= rest) {
+            sum = trial + bit;
+            rest -= trial;
+            root += bit;
+        }
+        rest <<= 1;
+    }
+    root += root & 1u; /* the last bit only rounds, and is never a tie */
+    number.bits = (root >> 1) + (126u << 23) + ((uint32_t)(exponent / 2) << 23);
+    return number.value;
+#endif
+}

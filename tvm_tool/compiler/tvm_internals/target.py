@@ -8,7 +8,7 @@ from typing import Any
 import tvm
 from tvm import tirx
 
-OWN_MATH = {name: f"tvm_{name}_f32" for name in ("exp", "tanh", "sigmoid", "erf")}
+OWN_MATH = {name: f"tvm_{name}_f32" for name in ("exp", "tanh", "sigmoid", "erf", "sqrt")}
 """Functions of the runtime by intrinsic: single precision, without libm."""
 
 
@@ -32,7 +32,8 @@ def register_lowerings() -> None:
 
 
 def _fabs(op: Any) -> Any:
-    return _extern(op, "fabs" if str(op.ty.dtype) == "float64" else "fabsf")
+    # A builtin is never a call, not even under -fno-builtin.
+    return _extern(op, "__builtin_fabs" if str(op.ty.dtype) == "float64" else "__builtin_fabsf")
 
 
 def _own(name: str, op: Any) -> Any:
