@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import click
 
+from . import __version__
 from .errors import OptionError, TVMToolError, did_you_mean
 from .options import OPTIONS, parse_options
-from .versions import own_version
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ class _Group(click.Group):
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(own_version(), prog_name="tvm-tool")
+@click.version_option(__version__, prog_name="tvm-tool")
 def cli() -> None:
     """Put neural networks into firmware."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 
-from .versions import PINNED, installed, own_version
+from . import __version__
+from .versions import PINNED, installed
 
 PROGRAMS = {
     "arm-none-eabi-gcc": "compiles firmware; Debian and Ubuntu: apt install gcc-arm-none-eabi",
@@ -16,7 +17,7 @@ PACKAGES = {"onnx": None, "onnxruntime": None, "SCons": None, **PINNED}
 
 def examine() -> tuple[str, bool]:
     """A report, one line a thing, and whether nothing is missing or of a wrong version."""
-    lines = [f"     tvm-tool {own_version()}, Python {sys.version.split()[0]}"]
+    lines = [f"     tvm-tool {__version__}, Python {sys.version.split()[0]}"]
     healthy = True
     for package, wanted in PACKAGES.items():
         found = installed(package)

@@ -84,7 +84,8 @@ def _not_whole() -> int:
 
 def _read_shapes(option: str, value: Any) -> dict[str, Shape]:
     if isinstance(value, str):
-        value = [part for part in value.split(";") if part]
+        # A tensor name may hold ';' itself: a part ends where a shape does.
+        value = [part for part in re.split(r"(?<=\d);(?=[^;]*=)|;$", value) if part]
     if not isinstance(value, Mapping):
         pairs = {}
         for part in value:

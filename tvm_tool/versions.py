@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 
+from . import __version__
 from .errors import VersionError
 
 PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
@@ -18,11 +19,6 @@ def installed(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def own_version() -> str:
-    """Version of this package; a checkout that was never installed says so."""
-    return installed("tvm-tool") or "0+checkout"
 
 
 def check_versions() -> None:
@@ -41,4 +37,4 @@ def check_versions() -> None:
 
 def report() -> dict[str, str]:
     """Versions of everything that shapes the generated code."""
-    return {"tvm-tool": own_version(), **{p: installed(p) or "none" for p in REPORTED}}
+    return {"tvm-tool": __version__, **{p: installed(p) or "none" for p in REPORTED}}

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,10 @@ DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 
 
 def save(
-    path: Path, nodes: list[onnx.NodeProto], shape: list[object], weights: dict[str, object] | None = None
+    path: Path,
+    nodes: list[onnx.NodeProto],
+    shape: list[str | int],
+    weights: Mapping[str, object] | None = None,
 ) -> Path:
     constants = [numpy_helper.from_array(np.asarray(v), k) for k, v in (weights or {}).items()]
     graph = helper.make_graph(

@@ -24,7 +24,7 @@ class Case:
 
     id: str
     op: str
-    inputs: Sequence[tuple[int, ...] | Array | None]
+    inputs: Sequence[tuple[int, ...] | Array | np.generic | None]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     outputs: int = 1
     opset: int = 17
@@ -41,7 +41,7 @@ class Case:
             if isinstance(value, tuple):
                 graph_inputs.append(helper.make_tensor_value_info(name, kind, value))
             elif value is not None:
-                constants.append(numpy_helper.from_array(value, name))
+                constants.append(numpy_helper.from_array(np.asarray(value), name))
         outputs = [f"out{i}" for i in range(self.outputs)]
         node = helper.make_node(self.op, names, outputs, name=f"the_{self.op}", **self.attributes)
         results = [helper.make_value_info(o, helper.make_tensor_type_proto(0, None)) for o in outputs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -38,7 +39,7 @@ class Graph:
         scale = 1 / np.sqrt(max(1, int(np.prod(shape[1:]))))
         return self.constant((self.rng.standard_normal(shape) * scale).astype(np.float32))
 
-    def node(self, op: str, inputs: list[str], shape: tuple[int, ...], **attributes: object) -> str:
+    def node(self, op: str, inputs: list[str], shape: tuple[int, ...], **attributes: Any) -> str:
         name = f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(op, inputs, [name], name=f"/{op}{len(self.nodes)}", **attributes))
         self.shapes[name] = shape

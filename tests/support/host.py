@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ class HostModel:
     metadata: dict[str, Any]
     program: Path
 
-    def run(self, samples: list[Mapping[str, Array]]) -> list[list[Array]]:
+    def run(self, samples: Sequence[Mapping[str, Array]]) -> list[list[Array]]:
         """Outputs of each sample, in the order of the model."""
         data = b"".join(
             np.ascontiguousarray(sample[i["name"]], dtype=i["dtype"]).tobytes()
@@ -119,7 +119,7 @@ def build(model: onnx.ModelProto | Path, folder: Path, compiler: str = "gcc", **
     shared = [f for f in files if f.suffix == ".c" and f not in own]
     objects = [_object(compiler, unit, source, folder / f"{unit.stem}.o") for unit in own]
     objects += [_shared_object(compiler, unit.name, unit.read_bytes(), source) for unit in shared]
-    command = [
+    command: list[str | Path] = [
         compiler,
         *ONLY[compiler],
         "-O1",
@@ -135,7 +135,7 @@ def build(model: onnx.ModelProto | Path, folder: Path, compiler: str = "gcc", **
 
 
 def _object(compiler: str, unit: Path, include: Path, output: Path) -> Path:
-    command = [
+    command: list[str | Path] = [
         compiler,
         *STRICT,
         *ONLY[compiler],

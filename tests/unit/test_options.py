@@ -29,8 +29,9 @@ def test_arguments_read_back_as_the_same_options() -> None:
     assert parse_options("other.onnx", given) == options
 
 
-def test_a_tensor_name_may_hold_an_equals_sign() -> None:
+def test_a_tensor_name_may_hold_the_signs_that_separate() -> None:
     assert parse_options("m.onnx", {"shapes": "a=b=1,2"}).shapes == {"a=b": (1, 2)}
+    assert parse_options("m.onnx", {"shapes": "x;y=1,2;z=3"}).shapes == {"x;y": (1, 2), "z": (3,)}
 
 
 @pytest.mark.parametrize(

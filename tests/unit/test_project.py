@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from tvm_tool import __version__
 from tvm_tool.versions import PINNED
 
 if sys.version_info >= (3, 11):
@@ -80,7 +81,7 @@ def test_wheel_holds_the_package_with_all_its_data_and_nothing_else(built: Path)
     }
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
-        metadata = archive.read(f"tvm_tool-{project()['version']}.dist-info/METADATA").decode()
+        metadata = archive.read(f"tvm_tool-{__version__}.dist-info/METADATA").decode()
     assert names == expected
     for name in ("py.typed", "runtime/tvm_aot.h", "boards/stm32f412.yaml", "linker_scripts/cortex_m.ld.in"):
         assert f"tvm_tool/{name}" in names

@@ -5,7 +5,7 @@
 #include "tvm_blocks_f32.h"
 
 /* Four channels of `count` positions. All four positions are computed, which costs less than a choice. */
-static void block(const struct tvm_gemm_f32 *gemm, const float *const *rows, int32_t channel,
+static void depthwise_block(const struct tvm_gemm_f32 *gemm, const float *const *rows, int32_t channel,
                   const float *weights, const float *bias, float *output, int32_t count)
 {
     struct tvm_f32x4 sum0 = tvm_next_weights(&bias);
@@ -58,7 +58,7 @@ void tvm_depthwise_f32(const struct tvm_window *window, const float *TVM_RESTRIC
             int32_t channel = 0;
             tvm_taps_f32(window, input, zeros, position, rows);
             for (; channel + 4 <= channels; channel += 4) {
-                block(&gemm, rows, channel, weights + channel * taps, bias + channel, output + channel,
+                depthwise_block(&gemm, rows, channel, weights + channel * taps, bias + channel, output + channel,
                       count);
             }
             for (; channel < channels; channel++) {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import onnx
-from onnx import NodeProto, defs, helper, inliner
+from collections.abc import Iterable
 
-from ...errors import ModelError
+import onnx
+from onnx import AttributeProto, NodeProto, defs, helper, inliner
+
+from ...errors import UnsupportedError
 from .onnx_contrib import FUNCTIONS
 from .onnx_graph import Graph, copy_of, label, short
 
@@ -26,7 +28,10 @@ def expand(graph: Graph, node: NodeProto) -> list[NodeProto]:
             _model_of(graph, node), [(node.domain, node.op_type)], inline_schema_functions=True
         )
     except Exception as error:  # noqa: BLE001 - the C++ inliner has kinds of its own
-        raise ModelError(f"it cannot be expanded: {short(error)}", where=label(node)) from None
+        raise UnsupportedError(
+            f"operator '{node.op_type}' cannot be replaced by its definition: {short(error)}",
+            where=label(node),
+        ) from None
     outside = {*node.input, *node.output}
     names: dict[str, str] = {}
     body = []
@@ -45,6 +50,12 @@ def expand(graph: Graph, node: NodeProto) -> list[NodeProto]:
     return body
 
 
+def add_defaults(node: NodeProto, defaults: Iterable[AttributeProto]) -> None:
+    """Write out the attributes that a node leaves at their default: the inliner does not know defaults."""
+    given = {a.name for a in node.attribute}
+    node.attribute.extend(d for d in defaults if d.name and d.name not in given)
+
+
 def _model_of(graph: Graph, node: NodeProto) -> onnx.ModelProto:
     """A model of this one node, its inputs typed: the body of some functions depends on the types."""
     inputs = [
@@ -57,9 +68,14 @@ def _model_of(graph: Graph, node: NodeProto) -> onnx.ModelProto:
         helper.make_graph([node], "node", inputs, outputs),
         opset_imports=[helper.make_opsetid("", graph.opset)],
     )
+    call = model.graph.node[0]
     if node.domain:
         function = model.functions.add()
         function.CopyFrom(FUNCTIONS[node.domain][node.op_type])
         function.opset_import[0].version = graph.opset
         model.opset_import.add(domain=node.domain, version=1)
+        add_defaults(call, function.attribute_proto)
+    else:
+        schema = defs.get_schema(node.op_type, graph.opset, "")
+        add_defaults(call, (a.default_value for a in schema.attributes.values()))
     return model

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 from onnx import AttributeProto, GraphProto, TensorProto
 
 from ...errors import ModelError, did_you_mean
@@ -104,6 +105,8 @@ def _parse(data: bytes) -> onnx.ModelProto:
                 remedy="copy or export it again",
             ) from None
         raise ModelError("this is not an ONNX model", expected="an ONNX model") from None
+    if not _is_text(proto):
+        raise ModelError("the file is damaged: a name in it is not text", remedy="copy or export it again")
     if not proto.HasField("graph"):
         raise ModelError("this is not an ONNX model: it holds no graph", expected="an ONNX model")
     if not proto.opset_import:
@@ -112,6 +115,20 @@ def _parse(data: bytes) -> onnx.ModelProto:
             remedy="copy or export it again",
         )
     return proto
+
+
+def _is_text(message: Message) -> bool:
+    """Whether every name in a message is UTF-8; protobuf accepts others and fails where they are used."""
+    try:
+        for field, value in message.ListFields():
+            if field.type not in (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_STRING):
+                continue
+            for item in (value,) if isinstance(value, (Message, str, bytes)) else value:
+                if isinstance(item, bytes) or (isinstance(item, Message) and not _is_text(item)):
+                    return False
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 # External data

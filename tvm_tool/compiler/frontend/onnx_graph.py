@@ -6,6 +6,7 @@ replaced by a list of nodes (`Graph.rewrite`), a value by another one (`Graph.re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -243,6 +244,6 @@ def array_of(tensor: TensorProto) -> Array:
 
 
 def short(error: BaseException) -> str:
-    """The first line of a library's message, without the call site that some put before it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    """The first line of a message of the onnx package, without its source line and kind."""
+    line = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return re.sub(r"^/\S+:\d+: (\w+: )?|\[\w+Error\] |Assertion `.*?` failed: ", "", line).strip()

@@ -64,8 +64,11 @@ def fix_inputs(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> None:
         shape.SetInParent()
     del graph.input[:]
     graph.input.extend(inputs)
-    for value in graph.output:  # What they declare does not matter: inference finds it.
-        value.type.tensor_type.shape.SetInParent()
+    proto.ir_version = max(proto.ir_version, 4)  # before, every constant had to be an input as well
+    for value in graph.output:  # What they declare is not used, inference finds it; but it must be there.
+        tensor = value.type.tensor_type
+        tensor.elem_type = tensor.elem_type or TensorProto.FLOAT
+        tensor.shape.SetInParent()
 
 
 Declared = tuple[int | str, ...] | None

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import NodeProto
 
@@ -145,8 +146,9 @@ def _normalised(graph: Graph) -> onnx.ModelProto:
     if needs_upgrade(graph):
         graph = upgrade(graph)
         infer_and_fold(graph)
-    for rewrite in PASSES:
-        rewrite(graph)
+    with np.errstate(all="ignore"):  # weights may be infinite; that is the model's affair
+        for rewrite in PASSES:
+            rewrite(graph)
     return graph.to_proto()
 
 

@@ -13,6 +13,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, checker, defs, inliner
 
 from ...errors import ModelError, UnsupportedError, did_you_mean
 from .onnx_contrib import FUNCTIONS
+from .onnx_expand import add_defaults
 from .onnx_graph import label, short
 from .onnx_opset import EARLY_OPERATORS, SHIELD
 
@@ -148,6 +149,10 @@ def inline_functions(proto: onnx.ModelProto) -> onnx.ModelProto:
     """Replace calls of the model's own functions by their bodies."""
     if not proto.functions:
         return proto
+    defaults = {(f.domain, f.name): f.attribute_proto for f in proto.functions}
+    bodies = (node for function in proto.functions for node in function.node)
+    for node in (*_all_nodes(proto.graph), *bodies):
+        add_defaults(node, defaults.get((node.domain, node.op_type), ()))
     try:
         return inliner.inline_local_functions(proto, convert_version=True)
     except Exception as error:  # noqa: BLE001 - the C++ inliner has kinds of its own

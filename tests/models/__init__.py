@@ -1,0 +1,1 @@
+"""Builders of the networks that the tests compile."""

@@ -1,0 +1,16 @@
+#include "digits.h"
+#include "print.h"
+
+int main(void)
+{
+    const float image[TVMGEN_DIGITS_IMAGE_SIZE] = {1, 2, 3, 4};
+    float scores[4];
+    const struct tvmgen_digits_inputs inputs = {image};
+    const struct tvmgen_digits_outputs outputs = {scores};
+
+    if (tvmgen_digits_run(&inputs, &outputs) != TVM_OK) {
+        return 1;
+    }
+    print(scores);
+    return 0;
+}

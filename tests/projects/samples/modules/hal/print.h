@@ -1,0 +1,1 @@
+void print(const float *values);

@@ -1,0 +1,41 @@
+"""The kernels as a build takes them: any number of them in one translation unit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.host import STRICT
+from tvm_tool.paths import runtime_dir
+
+KERNELS = sorted(runtime_dir().glob("tvm_*_f32.c"))
+CORES: dict[str, list[str]] = {
+    "gcc": [],
+    "arm-none-eabi-gcc": ["-mcpu=cortex-m3", "-mthumb"],
+    "arm-none-eabi-gcc -m4": ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"],
+}
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("order", [1, -1])
+def test_all_kernels_fit_into_one_file(core: str, order: int, tmp_path: Path) -> None:
+    compiler = core.split(maxsplit=1)[0]
+    if not shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    merged = tmp_path / "tvm_kernels.c"
+    merged.write_text("".join(f'#include "{kernel.name}"\n' for kernel in KERNELS[::order]))
+    command: list[str | Path] = [
+        compiler,
+        *CORES[core],
+        *STRICT,
+        "-O2",
+        f"-I{runtime_dir()}",
+        "-c",
+        merged,
+        "-o",
+        tmp_path / "k.o",
+    ]
+    subprocess.run(command, check=True)

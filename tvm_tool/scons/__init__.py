@@ -1,0 +1,1 @@
+"""The SCons tool: builders, emitters, link hooks. Nothing here imports TVM; see `tool.generate`."""

@@ -1,0 +1,78 @@
+"""``env.TVMModel``: a model file becomes sources or objects of a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import SCons.Util
+
+from ..errors import ModelError, OptionError, did_you_mean
+from ..options import parse_options
+from .boards import UNSAID, find_board
+from .folder import folder_of
+from .nodes import include
+from .usererror import user_errors
+
+Env = Any
+Node = Any
+
+
+@user_errors
+def tvm_model(env: Env, model: Any, sources: bool = False, board: Any = UNSAID, **options: Any) -> list[Node]:
+    """Compile a model and return what a program that uses it must be linked with.
+
+    Args:
+        env: the environment that compiles the objects and the sources that include the model's header.
+        model: the model file, as a path or a node.
+        sources: return the C sources instead of the objects.
+        board: name or file of the board; None for none. Default: ``env['BOARD']``, ``scons board=...``.
+        options: see `tvm_tool.options.OPTIONS`.
+
+    Returns:
+        A plain list of nodes: the model, its weights, and the runtime that all models of this build
+        folder share.
+    """
+    source = _file(env, model)
+    parsed = parse_options(str(source.srcnode()), options, also=("board", "sources"))
+    folder = folder_of(env, source)
+    made = folder.model(source, parsed, find_board(env, board))
+    include(env, [made.header.dir, folder.dir])
+    if sources:
+        return [*made.sources, *folder.runtime]
+    return [
+        *_objects(env, made.sources, [made.header, *folder.headers]),
+        *_objects(env, folder.runtime, folder.headers),
+    ]
+
+
+def _objects(env: Env, sources: Sequence[Node], headers: Sequence[Node]) -> list[Node]:
+    objects = [node for source in sources for node in env.Object(source)]
+    # Headers that are found only after they were generated would cost one needless rebuild.
+    env.Depends(objects, headers)
+    return objects
+
+
+def _file(env: Env, model: Any) -> Node:
+    nodes = env.arg2nodes(SCons.Util.flatten([model]), env.fs.File)
+    if len(nodes) != 1:
+        raise OptionError(
+            f"TVMModel was given {len(nodes)} models", expected="one model; call it once for each"
+        )
+    file = nodes[0]
+    original = file.srcnode()
+    if not (file.is_derived() or file.exists() or original.exists()):
+        there = [e for e in _names(original.dir.get_abspath()) if e.endswith((".onnx", ".tflite"))]
+        raise ModelError(
+            "there is no such model file",
+            file=str(original),
+            remedy=did_you_mean(original.name, there)
+            if there
+            else "check the path; if another step of the build makes it, declare that step first",
+        )
+    return file
+
+
+def _names(directory: str) -> list[str]:
+    return os.listdir(directory) if os.path.isdir(directory) else []
