@@ -62,7 +62,7 @@ def test_example_of_the_page_builds(example: int, tmp_path: Path) -> None:
     project.write(".venv/bin/python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (tmp_path / ".venv/bin/python").chmod(0o755)
     folder = "app/" if "app/SConscript" in files else ""
-    models = re.findall(r"TVMModel\('([^']+)'(?:[^)]*name='(\w+)')?", text)
+    models = re.findall(r"""TVMModel\(["']([^"']+)["'](?:[^)]*name=["'](\w+)["'])?""", text)
     for file, _ in models:
         project.write(folder + file, "scale 2\n")
     project.write("recorded.npz", "")

@@ -1,0 +1,175 @@
+"""Layers in integers: what an integer kernel is asked to do.
+
+Real values are ``scale * (q - zero_point)``. Accumulators are exact in 32 bits; how an accumulator
+becomes an output is the layer's `rounding`:
+
+- ``double``: as TensorFlow Lite Micro and CMSIS-NN: a rounding doubling high multiplication, then a
+  rounding shift (half away from zero);
+- ``single``: one 64-bit multiplication and one rounding shift (half up);
+- ``float``: the accumulator times a float32 scale, rounded half to even.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .layers import Array
+
+DOUBLE, SINGLE, FLOAT = "double", "single", "float"
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """How the numbers of a tensor stand for real values; `dtype` is ``int8`` or ``uint8``."""
+
+    dtype: str
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True, eq=False)
+class QConv2D:
+    """Convolution, NHWC; depthwise where ``groups`` equals the input channels. Padding is the zero point.
+
+    Attributes:
+        input: height, width, channels.
+        output: height, width, channels.
+        weights: int8 or uint8 [output channels, kernel height, kernel width, input channels / groups].
+        weight_scales: float64 [output channels].
+        weight_zeros: int32 [output channels].
+        bias: int32 [output channels], in units of the input's scale times the weight's scale.
+        pads: top, left, bottom, right.
+        clamp: least and largest output, in the output's numbers.
+    """
+
+    x: Quantization
+    y: Quantization
+    input: tuple[int, int, int]
+    output: tuple[int, int, int]
+    weights: Array
+    weight_scales: Array
+    weight_zeros: Array
+    bias: Array
+    clamp: tuple[int, int]
+    rounding: str
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    groups: int = 1
+    batch: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class QDense:
+    """``y[rows, n] = x[rows, k] . weights[n, k] + bias[n]``; attributes as of `QConv2D`."""
+
+    x: Quantization
+    y: Quantization
+    rows: int
+    weights: Array
+    weight_scales: Array
+    weight_zeros: Array
+    bias: Array
+    clamp: tuple[int, int]
+    rounding: str
+
+
+@dataclass(frozen=True)
+class QMatMul:
+    """``y[batch, m, n] = a[batch, m, k] . b[batch, k, n]`` of two inputs."""
+
+    a: Quantization
+    b: Quantization
+    y: Quantization
+    batch: int
+    m: int
+    k: int
+    n: int
+    rounding: str
+
+
+@dataclass(frozen=True, eq=False)
+class QBinary:
+    """``add``, ``sub`` or ``mul`` with broadcasting of equal ranks.
+
+    Attributes:
+        kind: the operator.
+        a_shape: shape of the first operand; `b_shape`, `y_shape` likewise, of one rank.
+        constant: values of `b`, if it is no input.
+        clamp: least and largest output.
+    """
+
+    kind: str
+    a: Quantization
+    b: Quantization
+    y: Quantization
+    a_shape: tuple[int, ...]
+    b_shape: tuple[int, ...]
+    y_shape: tuple[int, ...]
+    clamp: tuple[int, int]
+    rounding: str
+    constant: Array | None = None
+
+
+@dataclass(frozen=True)
+class QPool2D:
+    """Maximum or average, NHWC. Padding never counts. ``average`` rounds half away from zero.
+
+    Where `x` and `y` are quantised alike, the average is that of the numbers; else it is requantised.
+    """
+
+    kind: str
+    x: Quantization
+    y: Quantization
+    input: tuple[int, int, int]
+    output: tuple[int, int, int]
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    clamp: tuple[int, int]
+    rounding: str
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    batch: int = 1
+
+
+@dataclass(frozen=True)
+class QSoftmax:
+    """Softmax over the last axis of [rows, columns], in gemmlowp's fixed point (``double``) or by a table."""
+
+    x: Quantization
+    y: Quantization
+    rows: int
+    columns: int
+    rounding: str
+
+
+@dataclass(frozen=True, eq=False)
+class QTable:
+    """``y = table[x]`` for each of `elements` numbers: any function of one quantised value.
+
+    Attributes:
+        x_dtype: ``int8`` or ``uint8``.
+        table: 256 entries of the output's dtype, by ``x`` as an unsigned byte (int8: ``x + 128``).
+    """
+
+    x_dtype: str
+    table: Array
+    elements: int
+
+
+QLayer = QConv2D | QDense | QMatMul | QBinary | QPool2D | QSoftmax | QTable
+
+
+def input_dtypes(layer: QLayer) -> tuple[str, ...]:
+    """Element types of the inputs, in order."""
+    if isinstance(layer, QTable):
+        return (layer.x_dtype,)
+    if isinstance(layer, QMatMul):
+        return (layer.a.dtype, layer.b.dtype)
+    if isinstance(layer, QBinary):
+        return (layer.a.dtype, layer.b.dtype) if layer.constant is None else (layer.a.dtype,)
+    return (layer.x.dtype,)
+
+
+def output_dtype(layer: QLayer) -> str:
+    """Element type of the output."""
+    return str(layer.table.dtype) if isinstance(layer, QTable) else layer.y.dtype
