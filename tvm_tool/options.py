@@ -26,6 +26,7 @@ class ModelOptions:
     name: str
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     optimize: str = "speed"
+    rounding: str = ""
     weights: tuple[str, ...] = ()
     arena: tuple[str, ...] = ()
     workspace_io: bool = False
@@ -174,6 +175,14 @@ OPTIONS: tuple[Option, ...] = (
         _choice("speed", "size"),
         str,
         "speed",
+    ),
+    Option(
+        "rounding",
+        "tflm|litert|onnx",
+        "How integers are rounded: as TensorFlow Lite Micro and CMSIS-NN do, as LiteRT does, or once.",
+        _choice("tflm", "litert", "onnx"),
+        str,
+        "tflm for TFLite, onnx for ONNX",
     ),
     Option(
         "weights",

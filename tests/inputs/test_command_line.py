@@ -70,7 +70,7 @@ def test_not_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_unsupported_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     node = helper.make_node("Det", ["x"], ["y"], name="/head/Det")
-    error = refused([str(save(tmp_path / "m.onnx", [node], [1, 3, 3]))], capsys, tmp_path / "out")
+    error = refused([str(save(tmp_path / "m.onnx", [node], [1, 4, 4]))], capsys, tmp_path / "out")
     assert "m.onnx" in error
     assert "'/head/Det' (Det)" in error
     assert "remedy" in error

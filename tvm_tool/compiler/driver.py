@@ -11,8 +11,10 @@ from ..errors import naming
 from ..options import ModelOptions
 from ..versions import check_versions, report
 from .c_names import interface_names
-from .frontend.onnx_model import expand_functions, load_onnx
+from .frontend.model_file import default_profile, load_model
+from .frontend.onnx_model import expand_functions
 from .frontend.onnx_operators import check_operators
+from .frontend.onnx_refusals import check_refused, refusing
 from .layers import Need
 from .memory import plan_memory
 from .placement import check_regions, choose_places
@@ -61,7 +63,7 @@ def compile_model(
     with naming(path):
         check_regions(options, board)
     progress("read")
-    model = load_onnx(path, options.shapes)
+    model = load_model(path, options.shapes)
 
     # TVM takes a second to load: only now, when the model is known to be good.
     from .emit import ModelSource, emit_files
@@ -70,8 +72,14 @@ def compile_model(
     model = expand_functions(model, operators())
     with naming(path):
         check_operators(model.proto, operators())
+        check_refused(model.proto)
     progress(f"lower {len(model.proto.graph.node)} operators")
-    program = lower(model, _need(options, board), *interface_names(model.inputs, model.outputs), plain)
+    names = interface_names(model.inputs, model.outputs)
+    profile = options.rounding or default_profile(path)
+    with naming(path), refusing():
+        program = lower(model, _need(options, board), *names, profile, plain)
+    for layer in program.left_in_float:
+        progress(f"warning: {layer} is quantised in the model and computed in float")
     progress(f"plan {len(program.calls)} layers")
     plan = plan_memory(program, options.workspace_io)
     with naming(path):

@@ -14,11 +14,13 @@ from ..errors import UnsupportedError
 from .c_text import c_type
 from .describe import describe, shape_text
 from .kernels import drive
+from .kernels.integer import drive_integer
 from .layers import Driver, Layer, Need
 from .origins import Origin, plain_operator
 from .passes.generic import ALIASES
 from .passes.match_layers import LayerTable
 from .program import INTERMEDIATE, Function, KernelCall, Program, Tensor
+from .quantized_layers import QLayer
 from .relax_graph import Expr, Var, bindings, constant, dtype_of, fields, is_var, op_name, shape_of
 from .tensors import TensorTable
 from .tvm_internals import CFunction, node_of, print_c
@@ -134,7 +136,10 @@ class _Lineariser:
 
     def _layer_call(self, value: Expr, index: int) -> int:
         layer, node = self.table.layers[index], node_of(self.table.nodes[index])
-        driver = drive(layer, self.need)
+        if isinstance(layer, QLayer):
+            driver = drive_integer(layer, self.need)
+        else:
+            driver = drive(layer, self.need)
         number = len(self.calls)
         word, description = describe(layer)
         name = f"layer{number}_{word}"
@@ -142,12 +147,13 @@ class _Lineariser:
             key: self.tensors.constant(array, f"layer{number}_{key}", number)
             for key, array in driver.constants.items()
         }
-        (data,) = value.args[1].fields
-        source = self._index(data)
+        sources = tuple(self._index(data) for data in value.args[1].fields)
         output = self.tensors.result(f"x{number}", dtype_of(value), shape_of(value), number)
         self.functions[name] = Function(
             name=name,
-            parameters=_layer_parameters(driver),
+            parameters=_layer_parameters(
+                driver, [self.tensors[i].dtype for i in sources], self.tensors[output].dtype
+            ),
             body=textwrap.indent(_with_constant_names(driver.body, keys, self.tensors), "    "),
             comment=self._comment(node, description, layer, driver),
         )
@@ -159,7 +165,7 @@ class _Lineariser:
                 layer=self._node_name(node),
                 operator=description,
                 kernel=driver.kernel,
-                inputs=(source,),
+                inputs=sources,
                 outputs=(output,),
                 constants=tuple(dict.fromkeys(keys.values())),
                 scratch=(driver.scratch,) if driver.scratch else (),
@@ -169,7 +175,7 @@ class _Lineariser:
         )
         return output
 
-    def _comment(self, node: int | None, description: str, layer: Layer, driver: Driver) -> str:
+    def _comment(self, node: int | None, description: str, layer: Layer | QLayer, driver: Driver) -> str:
         shapes = shape_text(layer)
         return ", ".join(
             part
@@ -267,9 +273,13 @@ class _Lineariser:
         return output
 
 
-def _layer_parameters(driver: Driver) -> tuple[str, ...]:
+def _layer_parameters(driver: Driver, inputs: Sequence[str], output: str) -> tuple[str, ...]:
     restrict = "" if driver.in_place else "TVM_RESTRICT "
-    parameters = [f"const float *{restrict}input", f"float *{restrict}output"]
+    names = ["input"] if len(inputs) == 1 else [f"input{i}" for i in range(len(inputs))]
+    parameters = [
+        f"const {c_type(dtype)} *{restrict}{name}" for dtype, name in zip(inputs, names, strict=True)
+    ]
+    parameters.append(f"{c_type(output)} *{restrict}output")
     if driver.scratch:
         parameters.append("uint8_t *TVM_RESTRICT scratch")
     return tuple(parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import tvm
 from onnx import ModelProto
@@ -14,11 +15,12 @@ from .layers import Need
 from .linearise import linearise
 from .origins import find_origins
 from .passes.generic import fuse_tir, lower_rest
+from .passes.integer import lower_integers
 from .passes.layout import sink_transposes
 from .passes.match_layers import LayerTable, match_layers
 from .passes.safe_indices import clip_indices
 from .program import Program
-from .tvm_internals import import_onnx, onnx_operators
+from .tvm_internals import import_onnx, node_of, onnx_operators
 
 Names = Sequence[tuple[str, str]]
 
@@ -38,24 +40,36 @@ def operators() -> frozenset[str]:
     return onnx_operators() - set(" ".join(_NOT_FOR_C.values()).split())
 
 
-def lower(model: OnnxModel, need: Need, inputs: Names, outputs: Names, plain: bool = False) -> Program:
+def lower(
+    model: OnnxModel,
+    need: Need,
+    inputs: Names,
+    outputs: Names,
+    rounding: str = "onnx",
+    plain: bool = False,
+) -> Program:
     """Compile `model` to kernel calls.
 
     Args:
         inputs: name in the model and C name of each input; `outputs` likewise.
+        rounding: profile of integer layers, see `quantized_layers`.
         plain: what TVM's own lowering gives, without our kernels, layout and loops: for comparisons.
     """
     nodes = [node.name for node in model.proto.graph.node]
     module = _import(model)
     _check_types(model, module)
     layers = LayerTable()
+    left_in_float: list[str] = []
     if not plain:
+        module, left_in_float = lower_integers(module, layers, rounding)
         module = match_layers(module, layers)
         module = sink_transposes(module, layers)
     module = lower_rest(clip_indices(module))
     origins = find_origins(module)
     module = fuse_tir(module)
-    return linearise(module, layers, need, inputs, outputs, nodes, origins, plain)
+    program = linearise(module, layers, need, inputs, outputs, nodes, origins, plain)
+    known = [i for i in map(node_of, left_in_float) if i is not None]
+    return replace(program, left_in_float=tuple(nodes[i] for i in known))
 
 
 def _import(model: OnnxModel) -> tvm.IRModule:

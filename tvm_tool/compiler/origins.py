@@ -40,6 +40,7 @@ def find_origins(module: tvm.IRModule) -> dict[str, Origin]:
             known = [i for i in (node_of(var.name) for var, _ in inside) if i is not None]
             # Equal groups share a function, which then has no single place in the model.
             node = known[0] if known and calls[symbol.name_hint] == 1 else None
-            operators = [plain_operator(value.args[0].name_hint) for _, value in inside]
+            calls_inside = [value for _, value in inside if isinstance(value, relax.Call)]
+            operators = [plain_operator(value.args[0].name_hint) for value in calls_inside]
             origins[str(symbol.name_hint)] = Origin(node, tuple(operators))
     return origins

@@ -96,6 +96,7 @@ class Program:
         outputs: the same for outputs.
         runtime: files of ``runtime/`` that the functions call.
         libm: functions of libm that they call.
+        left_in_float: nodes that the model quantises and that are computed in float all the same.
     """
 
     tensors: tuple[Tensor, ...]
@@ -105,6 +106,7 @@ class Program:
     outputs: tuple[int, ...]
     runtime: tuple[str, ...] = ()
     libm: tuple[str, ...] = ()
+    left_in_float: tuple[str, ...] = ()
 
     @property
     def constants(self) -> tuple[Tensor, ...]:

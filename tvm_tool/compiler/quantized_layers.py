@@ -7,6 +7,9 @@ becomes an output is the layer's `rounding`:
   rounding shift (half away from zero);
 - ``single``: one 64-bit multiplication and one rounding shift (half up);
 - ``float``: the accumulator times a float32 scale, rounded half to even.
+
+A profile, what the user chooses, says which layers round how: ``tflm`` doubly everywhere, ``litert``
+as LiteRT's reference kernels (dense layers singly), ``onnx`` singly everywhere.
 """
 
 from __future__ import annotations
@@ -16,6 +19,15 @@ from dataclasses import dataclass
 from .layers import Array
 
 DOUBLE, SINGLE, FLOAT = "double", "single", "float"
+
+PROFILES = ("tflm", "litert", "onnx")
+
+
+def rounding_of(profile: str, dense: bool = False) -> str:
+    """How layers round under `profile`; `dense` asks for dense layers."""
+    if profile == "onnx" or (profile == "litert" and dense):
+        return SINGLE
+    return DOUBLE
 
 
 @dataclass(frozen=True)
@@ -113,9 +125,10 @@ class QBinary:
 
 @dataclass(frozen=True)
 class QPool2D:
-    """Maximum or average, NHWC. Padding never counts. ``average`` rounds half away from zero.
+    """Maximum or average, NHWC. Padding never counts.
 
-    Where `x` and `y` are quantised alike, the average is that of the numbers; else it is requantised.
+    Averages round half away from zero under ``double``; otherwise they are those of the real values,
+    in the order in which onnxruntime adds them up.
     """
 
     kind: str

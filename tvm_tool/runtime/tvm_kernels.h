@@ -130,4 +130,6 @@ float tvm_sqrt_f32(float x);    /* exact: the nearest float */
 }
 #endif
 
+#include "tvm_kernels_s8.h"
+
 #endif

@@ -2,7 +2,8 @@
 
 The file holds one array for each input of the model, under the input's name, with a leading axis of
 samples: ``[samples, *shape]``, where a first dimension of 1 in the input's shape may be left out. A
-model with one input may call it ``inputs``. ``labels`` (``[samples]``, integers) is optional.
+model with one input may call it ``inputs``. ``labels`` (``[samples]``, integers) is optional. Arrays for
+all outputs, under the outputs' names, are the recorded answers: then no reference runtime is asked.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ class Samples:
         origin: where they come from, for the report.
         inputs: for each run, arrays by the name of the input, in the model's type and shape.
         labels: the right class of each run, None if unknown.
+        outputs: recorded answers in the order of the model's outputs, None if there are none.
     """
 
     origin: str
     inputs: Sequence[Mapping[str, Array]]
     labels: Sequence[int] | None = None
+    outputs: Sequence[list[Array]] | None = None
 
 
 def random_samples(tensors: Sequence[TensorInfo], count: int, seed: int = 0) -> Samples:
@@ -54,8 +57,10 @@ def random_samples(tensors: Sequence[TensorInfo], count: int, seed: int = 0) -> 
     return Samples(f"random, seed {seed}", runs)
 
 
-def load_samples(file: Path, tensors: Sequence[TensorInfo], count: int) -> Samples:
-    """The first `count` inputs of `file`; OptionError if they do not fit the model's inputs."""
+def load_samples(
+    file: Path, tensors: Sequence[TensorInfo], count: int, outputs: Sequence[TensorInfo] = ()
+) -> Samples:
+    """The first `count` inputs of `file`; OptionError if they do not fit the model's inputs or outputs."""
     try:
         with file.open("rb") as stream:
             arrays = dict(np.load(stream, allow_pickle=False).items())
@@ -67,7 +72,10 @@ def load_samples(file: Path, tensors: Sequence[TensorInfo], count: int) -> Sampl
         ) from None
     columns = {tensor.name: _column(file, tensor, _find(file, tensor, tensors, arrays)) for tensor in tensors}
     labels = arrays.get("labels")
-    lengths = {name: len(column) for name, column in columns.items()}
+    answers = {}
+    if outputs and all(tensor.name in arrays for tensor in outputs):
+        answers = {tensor.name: _column(file, tensor, arrays[tensor.name]) for tensor in outputs}
+    lengths = {name: len(column) for name, column in {**columns, **answers}.items()}
     if labels is not None:
         lengths["labels"] = len(np.atleast_1d(labels))
     if len(set(lengths.values())) > 1 or not all(lengths.values()):
@@ -76,7 +84,8 @@ def load_samples(file: Path, tensors: Sequence[TensorInfo], count: int) -> Sampl
     used = min(count, *lengths.values())
     runs = [{name: column[i] for name, column in columns.items()} for i in range(used)]
     chosen = None if labels is None else [int(label) for label in np.ravel(labels)[:used]]
-    return Samples(file.name, runs, chosen)
+    recorded = [[column[i] for column in answers.values()] for i in range(used)] if answers else None
+    return Samples(file.name, runs, chosen, recorded)
 
 
 def _find(
@@ -101,7 +110,7 @@ def _column(file: Path, tensor: TensorInfo, array: Array) -> Array:
     fits = array.ndim > 0 and array.shape[1:] in (shape, short)
     if not fits or not np.can_cast(array.dtype, tensor.dtype, "same_kind"):
         raise OptionError(
-            f"the input is {array.dtype} {list(array.shape)}",
+            f"the array is {array.dtype} {list(array.shape)}",
             file=file,
             where=f"array for '{tensor.name}'",
             expected=f"{tensor.dtype} [samples, {', '.join(map(str, short))}]",

@@ -59,8 +59,13 @@ def verify_image(
     info = load_metadata(metadata)
     _check_model(info, model)
     image = read_image(elf)
-    feed = load_samples(inputs, info.inputs, samples) if inputs else random_samples(info.inputs, samples)
-    want = list(reference_outputs(model, feed.inputs, [t.name for t in info.outputs], optimisation))
+    if inputs:
+        feed = load_samples(inputs, info.inputs, samples, info.outputs)
+    else:
+        feed = random_samples(info.inputs, samples)
+    want = feed.outputs
+    if want is None:
+        want = list(reference_outputs(model, feed.inputs, [t.name for t in info.outputs], optimisation))
     run = image.function(f"{info.prefix}_run")
     if run is None:
         raise ImageError(

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import NodeProto, helper
 
-from .onnx_graph import Array, Graph, Type, attributes, copy_of, elements, numpy_dtype, set_attributes
+from ...errors import ModelError
+from .onnx_graph import Array, Graph, Type, attributes, copy_of, elements, label, numpy_dtype, set_attributes
 
 LINEAR = ("Conv", "ConvTranspose", "Gemm")
 Readers = Mapping[str, Sequence[NodeProto]]
@@ -26,6 +27,9 @@ def split_batch_norms(graph: Graph) -> None:
             return None
         scale, offset, mean, variance = (np.asarray(p, np.float64) for p in parameters)
         data = graph.types[node.input[0]]
+        channels = data.shape[1] if len(data.shape) > 1 else 1
+        if any(p.shape != (channels,) for p in (scale, offset, mean, variance)):
+            raise ModelError(f"its parameters do not fit {channels} channels", where=label(node))
         factor = scale / np.sqrt(variance + attributes(node).get("epsilon", 1e-5))
         shape = (-1, *[1] * (len(data.shape) - 2))
         by, plus = (
@@ -88,7 +92,10 @@ def _bias(node: NodeProto, new: NodeProto, beta: float, graph: Graph) -> list[No
     """Give `new` the bias of `node`, scaled; if it is not one value a column, Mul and Add follow."""
     name = node.input[2]
     bias = graph.constants.get(name)
-    columns = graph.shape(node.output[0])[1]
+    rows, columns = graph.shape(node.output[0])
+    shape = (1, 1, *graph.shape(name))[-2:]
+    if len(graph.shape(name)) > 2 or shape[0] not in (1, rows) or shape[1] not in (1, columns):
+        raise ModelError(f"its bias {list(graph.shape(name))} does not fit", where=label(node))
     if bias is not None:
         bias = _scaled(bias, np.float64(beta))
         row = _one_per_column(bias, columns)

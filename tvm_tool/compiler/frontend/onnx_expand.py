@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import onnx
 from onnx import AttributeProto, NodeProto, defs, helper, inliner
 
 from ...errors import UnsupportedError
 from .onnx_contrib import FUNCTIONS
-from .onnx_graph import Graph, copy_of, label, short
+from .onnx_graph import Graph, label, short
+from .onnx_unroll import renamed
+
+BODY_DOMAIN = "tvm_tool.body"
+"""Domain of the functions that are built for one call only."""
 
 
 def has_body(node: NodeProto, opset: int) -> bool:
@@ -24,8 +29,10 @@ def has_body(node: NodeProto, opset: int) -> bool:
 def expand(graph: Graph, node: NodeProto) -> list[NodeProto]:
     """The nodes that compute what `node` does. Names inside start with the node's own name."""
     try:
+        model = _model_of(graph, node)
+        call = model.graph.node[0]
         model = inliner.inline_selected_functions(
-            _model_of(graph, node), [(node.domain, node.op_type)], inline_schema_functions=True
+            model, [(call.domain, call.op_type)], inline_schema_functions=True
         )
     except Exception as error:  # noqa: BLE001 - the C++ inliner has kinds of its own
         raise UnsupportedError(
@@ -39,14 +46,9 @@ def expand(graph: Graph, node: NodeProto) -> list[NodeProto]:
         for name in inner.output:
             if name and name not in outside:
                 names[name] = graph.fresh(f"{node.name}/{name.partition('__')[0]}")
-        body.append(
-            copy_of(
-                inner,
-                name=f"{node.name}/{inner.op_type}",
-                input=[names.get(i, i) for i in inner.input],
-                output=[names.get(o, o) for o in inner.output],
-            )
-        )
+        new = renamed(inner, names)
+        new.name = f"{node.name}/{inner.op_type}"
+        body.append(new)
     return body
 
 
@@ -78,4 +80,30 @@ def _model_of(graph: Graph, node: NodeProto) -> onnx.ModelProto:
     else:
         schema = defs.get_schema(node.op_type, graph.opset, "")
         add_defaults(call, (a.default_value for a in schema.attributes.values()))
+        model.functions.append(_body(graph, call, schema))
+        model.opset_import.add(domain=BODY_DOMAIN, version=1)
+        call.domain = BODY_DOMAIN
     return model
+
+
+def _body(graph: Graph, call: NodeProto, schema: Any) -> onnx.FunctionProto:
+    """The function that defines `call`, given the types of its inputs (those left out have none)."""
+    if schema.has_context_dependent_function:
+        types = [graph.types[name].proto() if name else onnx.TypeProto() for name in call.input]
+        data = schema.get_context_dependent_function_with_opset_version(
+            _version(schema.context_dependent_function_opset_versions, graph.opset),
+            call.SerializeToString(),
+            [t.SerializeToString() for t in types],
+        )
+    else:
+        data = schema.get_function_with_opset_version(_version(schema.function_opset_versions, graph.opset))
+    function: onnx.FunctionProto = onnx.FunctionProto.FromString(data)
+    function.domain = BODY_DOMAIN
+    for opset in function.opset_import:
+        opset.version = graph.opset  # ONNX gives a new body where operators in it have changed
+    return function
+
+
+def _version(known: list[int], opset: int) -> int:
+    """The newest of the `known` versions of a body that is not newer than `opset`, else the oldest."""
+    return max((version for version in known if version <= opset), default=min(known))

@@ -16,8 +16,9 @@ from onnx.reference import ReferenceEvaluator
 from ...errors import UnsupportedError
 from .onnx_contrib import FUNCTIONS
 from .onnx_expand import expand
-from .onnx_graph import Array, Graph, Type, array_of, attributes, copy_of, label, type_of
+from .onnx_graph import Array, Graph, Type, array_of, attributes, label, type_of
 from .onnx_infer import infer, require_static
+from .onnx_unroll import renamed, unroll
 
 GROWTH_LIMIT = 16 * 1024
 """Bytes by which a computed constant may exceed the constants it is computed from. Expand, Tile or
@@ -52,13 +53,14 @@ def infer_and_fold(graph: Graph) -> None:
             pending.extendleft(reversed(_branch(graph, node)))
             continue
         if any(a.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) for a in node.attribute):
-            raise UnsupportedError(
-                f"operator '{node.op_type}' is not supported",
-                where=label(node),
-                remedy="export the network with the loop unrolled",
-            )
+            pending.extendleft(reversed(unroll(graph, node)))
+            continue
         if node.domain in FUNCTIONS:
             pending.extendleft(reversed(expand(graph, node)))
+            continue
+        if node.op_type == "Constant" and not node.domain:
+            graph.constants[node.output[0]] = array = _constant(node)
+            graph.types[node.output[0]] = type_of(array)
             continue
         types = infer(graph, node)
         values = _constant_values(graph, node, types)
@@ -78,8 +80,6 @@ def _constant_values(graph: Graph, node: NodeProto, types: dict[str, Type]) -> d
     """
     if node.domain:
         return None
-    if node.op_type == "Constant":
-        return {node.output[0]: _constant(node)}
     if node.op_type in ("Shape", "Size"):
         return {node.output[0]: _shape(graph, node)}
     inputs = [name for name in node.input if name]
@@ -100,14 +100,16 @@ def _constant_values(graph: Graph, node: NodeProto, types: dict[str, Type]) -> d
 
 def _constant(node: NodeProto) -> Array:
     """What a Constant node holds."""
-    name, value = next(iter(attributes(node).items()))
-    if name == "value":
+    name, value = next(iter(attributes(node).items()), ("", None))
+    if name == "value" and value is not None:
         return array_of(value)
     if name in ("value_float", "value_floats"):
         return np.array(value, np.float32)
     if name in ("value_int", "value_ints"):
         return np.array(value, np.int64)
-    raise UnsupportedError("it holds text or a sparse tensor", where=label(node))
+    raise UnsupportedError(
+        "it holds no numbers", where=label(node), expected="a tensor, not text and not a sparse tensor"
+    )
 
 
 def _shape(graph: Graph, node: NodeProto) -> Array:
@@ -154,26 +156,9 @@ def _branch(graph: Graph, node: NodeProto) -> list[NodeProto]:
     for tensor in branch.initializer:
         graph.constants[names[tensor.name]] = array = array_of(tensor)
         graph.types[names[tensor.name]] = type_of(array)
-    body = [_renamed(inner, names) for inner in branch.node]
+    body = [renamed(inner, names) for inner in branch.node]
     for index, (value, output) in enumerate(zip(branch.output, node.output, strict=False)):
         source = names.get(value.name, value.name)
         if source != output:  # taken from outside the branch, or an output for the second time
             body.append(helper.make_node("Identity", [source], [output], f"{node.name}/output_{index}"))
     return body
-
-
-def _renamed(node: NodeProto, names: dict[str, str]) -> NodeProto:
-    """A copy with other names of values, in the graphs inside it as well."""
-    new = copy_of(
-        node,
-        input=[names.get(name, name) for name in node.input],
-        output=[names.get(name, name) for name in node.output],
-    )
-    for attribute in new.attribute:
-        for graph in (attribute.g,) if attribute.type == AttributeProto.GRAPH else attribute.graphs:
-            inner = [_renamed(n, names) for n in graph.node]
-            del graph.node[:]
-            graph.node.extend(inner)
-            for value in graph.output:
-                value.name = names.get(value.name, value.name)
-    return new

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,19 @@ import numpy.typing as npt
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from ...errors import ModelError
+from ...errors import ModelError, UnsupportedError
 
 Array = npt.NDArray[Any]
+REFUSED_ELEMENTS: Mapping[int, str] = MappingProxyType(
+    {
+        TensorProto.UNDEFINED: "no element type",
+        TensorProto.STRING: "text",
+        TensorProto.COMPLEX64: "complex numbers",
+        TensorProto.COMPLEX128: "complex numbers",
+    }
+)
+"""Element types that no tensor may have, and what messages call them."""
+
 Rule = Callable[[NodeProto], list[NodeProto] | None]
 
 
@@ -47,6 +58,19 @@ def elements(shape: Iterable[int]) -> int:
 
 def numpy_dtype(elem: int) -> np.dtype[Any]:
     return np.dtype(helper.tensor_dtype_to_np_dtype(elem))
+
+
+def kind_of(type_: onnx.TypeProto) -> str | None:
+    """In words what a value is that is no dense tensor; None if it is one."""
+    words = {
+        "tensor_type": None,
+        "sequence_type": "a sequence",
+        "map_type": "a map",
+        "optional_type": "an optional value",
+        "sparse_tensor_type": "a sparse tensor",
+        "opaque_type": "an opaque value",
+    }
+    return words.get(type_.WhichOneof("value") or "", "a value without a type")
 
 
 def type_of(array: Array) -> Type:
@@ -231,6 +255,10 @@ class Graph:
 
 def array_of(tensor: TensorProto) -> Array:
     """The contents of a tensor, or a `ModelError` that names it."""
+    if tensor.data_type in REFUSED_ELEMENTS:
+        raise UnsupportedError(
+            f"it holds {REFUSED_ELEMENTS[tensor.data_type]}", where=f"constant '{tensor.name}'"
+        )
     try:
         if any(d < 0 for d in tensor.dims):
             raise ValueError("negative dimension")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
 import onnx
 from onnx import NodeProto, helper, numpy_helper, shape_inference
 
 from ...errors import ModelError, UnsupportedError
-from .onnx_graph import Graph, Type, label, short
+from .onnx_graph import Graph, Type, attributes, elements, kind_of, label, short
 from .onnx_opset import schema
 
 DATA_LIMIT = 1024
@@ -17,6 +21,11 @@ TENSOR_LIMIT = 2**31 - 1
 
 KEEPS_TYPE = ("MeanVarianceNormalization", "GroupNormalization")
 """Operators that ONNX forgot to give a shape inference; the output is like the input."""
+
+
+CORRECTED: Mapping[str, int] = MappingProxyType({"MaxPool": 22, "AveragePool": 22, "LpPool": 22})
+"""Operators whose shape inference is right since this opset: before, a window could start in the padding
+at the end (with `ceil_mode`), which no runtime does."""
 
 
 def infer(graph: Graph, node: NodeProto) -> dict[str, Type]:
@@ -36,7 +45,7 @@ def infer(graph: Graph, node: NodeProto) -> dict[str, Type]:
     }
     try:
         found = shape_inference.infer_node_outputs(
-            schema(node, graph.opset),
+            schema(node, max(graph.opset, CORRECTED.get(node.op_type, 0))),
             node,
             {n: graph.types[n].proto() for n in names},
             data,
@@ -44,8 +53,38 @@ def infer(graph: Graph, node: NodeProto) -> dict[str, Type]:
         )
     except Exception as error:  # noqa: BLE001 - the C++ code has kinds of its own
         raise ModelError(f"its inputs do not fit together: {short(error)}", where=label(node)) from None
-    types = {name: _static(node, name, proto) for name, proto in found.items() if name}
-    return {name: type_ for name, type_ in types.items() if type_ is not None}
+    static = {name: _static(node, name, proto) for name, proto in found.items() if name}
+    types = {name: type_ for name, type_ in static.items() if type_ is not None}
+    if node.op_type in ("Reshape", "ConvTranspose") and node.output[0] in types:
+        _check_shapes(node, graph.types[node.input[0]], types[node.output[0]])
+    if node.op_type in ("Resize", "Upsample") and not (len(node.input) > 3 and node.input[3]):
+        types.update(_scaled(node, graph))
+    return types
+
+
+def _scaled(node: NodeProto, graph: Graph) -> dict[str, Type]:
+    """The type of what scales resize: multiplied in float32, as onnxruntime does; ONNX infers in float64."""
+    values = attributes(node)
+    scales = values.get("scales", graph.constant(node, 1 if graph.opset < 11 else 2))
+    if scales is None or node.domain:
+        return {}
+    before = graph.types[node.input[0]]
+    shape = list(before.shape)
+    for axis, scale in zip(values.get("axes") or range(len(shape)), scales, strict=True):
+        shape[axis] = int(np.floor(np.float32(shape[axis]) * np.float32(scale)))
+    return {node.output[0]: Type(before.elem, tuple(shape))}
+
+
+def _check_shapes(node: NodeProto, before: Type, after: Type) -> None:
+    """What ONNX's inference leaves unsaid."""
+    if node.op_type == "ConvTranspose" and len(before.shape) != len(after.shape):
+        raise UnsupportedError("its `output_shape` is smaller than its input", where=label(node))
+    if node.op_type == "Reshape" and elements(before.shape) != elements(after.shape):
+        raise ModelError(
+            f"shape {list(before.shape)} cannot become {list(after.shape)}",
+            where=label(node),
+            remedy="if the model was exported for a fixed batch size, `shapes` must not change it",
+        )
 
 
 def require_static(node: NodeProto, types: dict[str, Type]) -> None:
@@ -67,12 +106,10 @@ def require_static(node: NodeProto, types: dict[str, Type]) -> None:
 
 
 def _static(node: NodeProto, name: str, proto: onnx.TypeProto) -> Type | None:
-    kind = proto.WhichOneof("value")
-    if kind not in (None, "tensor_type"):
+    kind = kind_of(proto) if proto.WhichOneof("value") else None
+    if kind is not None:
         raise UnsupportedError(
-            f"its output '{name}' is a {kind.removesuffix('_type').replace('_', ' ')}",
-            where=label(node),
-            expected="operators that compute tensors",
+            f"its output '{name}' is {kind}", where=label(node), expected="operators that compute tensors"
         )
     tensor = proto.tensor_type
     dimensions = tensor.shape.dim

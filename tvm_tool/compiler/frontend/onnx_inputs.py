@@ -14,13 +14,7 @@ import onnx
 from onnx import TensorProto, ValueInfoProto
 
 from ...errors import ModelError, OptionError, UnsupportedError, did_you_mean
-
-REFUSED_ELEMENTS: Mapping[int, str] = {
-    TensorProto.UNDEFINED: "no element type",
-    TensorProto.STRING: "text",
-    TensorProto.COMPLEX64: "complex numbers",
-    TensorProto.COMPLEX128: "complex numbers",
-}
+from .onnx_graph import REFUSED_ELEMENTS, kind_of
 
 Shape = tuple[int, ...]
 
@@ -41,11 +35,6 @@ def fix_inputs(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> None:
     for value in graph.output:
         if value.type.WhichOneof("value"):
             _check_tensor(value, "output")
-    for tensor in graph.initializer:
-        if tensor.data_type in REFUSED_ELEMENTS:
-            raise UnsupportedError(
-                f"it holds {REFUSED_ELEMENTS[tensor.data_type]}", where=f"constant '{tensor.name}'"
-            )
     _check_names(shapes, [v.name for v in inputs], constants)
     fixed = {v.name: _fix(v, shapes[v.name]) if v.name in shapes else _declared(v) for v in inputs}
     free = [v for v in inputs if not _is_static(fixed[v.name])]
@@ -105,14 +94,12 @@ def _fix(value: ValueInfoProto, wanted: Shape) -> Shape:
 
 
 def _check_tensor(value: ValueInfoProto, what: str) -> None:
-    kind = value.type.WhichOneof("value")
-    elem = value.type.tensor_type.elem_type if kind == "tensor_type" else None
-    if elem is not None and elem not in REFUSED_ELEMENTS:
-        return
-    if elem is None:
-        found = f"a {(kind or 'value without type').removesuffix('_type').replace('_', ' ')}"
-    else:
+    elem = value.type.tensor_type.elem_type
+    found = kind_of(value.type)
+    if found is None and elem in REFUSED_ELEMENTS:
         found = f"a tensor of {REFUSED_ELEMENTS[elem]}"
+    if found is None:
+        return
     raise UnsupportedError(
         f"it is {found}", where=f"{what} '{value.name}'", expected="a tensor of numbers or booleans"
     )

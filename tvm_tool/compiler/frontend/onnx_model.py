@@ -8,8 +8,7 @@ Inputs, outputs and node names stay those of the file. The same file always give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,8 +16,8 @@ import numpy as np
 import onnx
 from onnx import NodeProto
 
-from ...errors import TVMToolError
-from . import onnx_affine, onnx_simplify, onnx_windows
+from ...errors import naming
+from . import onnx_affine, onnx_rewrites, onnx_simplify, onnx_windows
 from .onnx_expand import expand, has_body
 from .onnx_file import read_model
 from .onnx_fold import infer_and_fold
@@ -40,6 +39,7 @@ PASSES: tuple[Callable[[Graph], None], ...] = (
     onnx_simplify.name_nodes,
     onnx_simplify.check_inference_mode,
     onnx_simplify.remove_identities,
+    onnx_rewrites.rewrite,
     onnx_windows.explicit_windows,
     onnx_windows.merge_pads,
     plain_resizes,
@@ -93,7 +93,7 @@ def load_onnx(path: Path, shapes: Mapping[str, Shape]) -> OnnxModel:
         UnsupportedError: the model is valid but cannot be compiled.
         OptionError: `shapes` contradicts the model.
     """
-    with _naming(path):
+    with naming(path):
         file = read_model(path)
         proto = _checked(file.proto, shapes)
         opset = next(o.version for o in proto.opset_import if o.domain == "")
@@ -115,7 +115,7 @@ def expand_functions(model: OnnxModel, supported: Collection[str]) -> OnnxModel:
     """
     if all(node.op_type in supported for node in model.proto.graph.node):
         return model
-    with _naming(model.files[0]):
+    with naming(model.files[0]):
         graph = Graph.from_proto(model.proto)
         infer_and_fold(graph)
         while any(_is_expandable(node, graph, supported) for node in graph.nodes):
@@ -144,19 +144,10 @@ def _checked(proto: onnx.ModelProto, shapes: Mapping[str, Shape]) -> onnx.ModelP
 def _normalised(graph: Graph) -> onnx.ModelProto:
     infer_and_fold(graph)
     if needs_upgrade(graph):
+        onnx_simplify.compute_outputs(graph)  # the converter knows no other outputs
         graph = upgrade(graph)
         infer_and_fold(graph)
     with np.errstate(all="ignore"):  # weights may be infinite; that is the model's affair
         for rewrite in PASSES:
             rewrite(graph)
     return graph.to_proto()
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Errors that pass here name the file."""
-    try:
-        yield
-    except TVMToolError as error:
-        error.file = error.file or str(path)
-        raise

@@ -13,7 +13,6 @@ ALTERNATIVES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Celu": ("Elu",),
         "ConvInteger": ("QuantizeLinear", "DequantizeLinear", "Conv"),
-        "Det": (),
         "GRU": ("Conv", "MatMul", "Sigmoid", "Tanh"),
         "GridSample": ("Resize",),
         "Hardmax": ("ArgMax",),

@@ -27,7 +27,7 @@ EARLY_OPERATORS: Mapping[str, int] = MappingProxyType({"LayerNormalization": 17}
 
 
 def schema(node: NodeProto, opset: int) -> defs.OpSchema:
-    """What ONNX says about the operator of a node."""
+    """What ONNX says about the operator of a node in an opset."""
     if node.domain == SHIELD:
         opset = max(opset, EARLY_OPERATORS.get(node.op_type, opset))
     return defs.get_schema(node.op_type, opset, "")

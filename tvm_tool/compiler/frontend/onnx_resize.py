@@ -143,9 +143,11 @@ def _taps(node: NodeProto, scale: np.float32, size: int, result: int) -> list[tu
 
 
 def _rounded(place: Array, mode: str) -> Array:
-    half = np.float32(0.5)
+    """The nearest pixels; what is a half but for a rounding error is a half, as in onnxruntime."""
     if mode == "floor":
         return np.floor(place)
     if mode == "ceil":
         return np.ceil(place)
-    return np.ceil(place - half) if mode == "round_prefer_floor" else np.floor(place + half)
+    half = 0.5 + 1e-6
+    exact = place.astype(np.float64)
+    return np.ceil(exact - half) if mode == "round_prefer_floor" else np.floor(exact + half)

@@ -60,7 +60,7 @@ def remove_identities(graph: Graph) -> None:
             return []
         # The output keeps its name: what computes the value takes it over, if it may.
         if source not in computed or source in outputs or source in renamed:
-            return None
+            return [helper.make_node("Identity", [node.input[0]], [target], node.name)]
         renamed[source] = target
         return []
 

@@ -99,7 +99,7 @@ class _Walk:
             return twin
         twin = self.new_twin(name, axis)
         source = self.producers.get(name)
-        if source is not None and self.is_movable(source):
+        if source is not None and self.is_movable(source, node):
             if source.op_type == "Transpose":
                 perm, inside = _wide_permutation(permutation(source, self.graph), axis)
                 new = copy_of(source, output=[twin])
@@ -114,9 +114,10 @@ class _Walk:
         self.twins[name, axis] = twin
         return twin
 
-    def is_movable(self, node: NodeProto) -> bool:
-        """Whether a Reshape may move from behind this node to before it."""
-        if node.domain or any(r.op_type not in SPATIAL for r in self.readers[node.output[0]]):
+    def is_movable(self, node: NodeProto, reader: NodeProto) -> bool:
+        """Whether the Reshape of what `reader` reads may move from behind this node to before it."""
+        others = [r for r in self.readers[node.output[0]] if r is not reader]
+        if node.domain or any(r.op_type not in SPATIAL for r in others):
             return False
         if node.output[0] in self.graph.outputs or len(self.graph.shape(node.input[0])) != 3:
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm import relax
 
-from ..tvm_internals import target
+from ..tvm_internals import LEGALIZERS, target
 
 ALIASES = ("relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten")
 """Operators that only rename the shape of the same bytes: they never become code."""
@@ -14,7 +14,7 @@ ALIASES = ("relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten
 def lower_rest(module: tvm.IRModule) -> tvm.IRModule:
     """Relax with every remaining operator as a call of a fused TIR function."""
     passes = [
-        relax.transform.LegalizeOps(skip_ops=list(ALIASES)),
+        relax.transform.LegalizeOps(dict(LEGALIZERS), list(ALIASES)),
         relax.transform.AnnotateTIROpPattern(),
         relax.transform.FoldConstant(),
         relax.transform.FuseOps(),

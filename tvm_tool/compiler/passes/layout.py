@@ -14,6 +14,7 @@ import tvm
 from tvm import relax
 
 from ..layers import Dense
+from ..quantized_layers import QBinary, QDense, QTable
 from ..relax_graph import (
     Builder,
     Expr,
@@ -97,7 +98,7 @@ class _Sink:
             return self._reduce(builder, value, name)
         index = self.table.index_of(value)
         if index is not None:
-            return self._layer(value, index)
+            return self._layer(builder, value, index)
         return None
 
     def _of(self, expr: Expr) -> _Pending | None:
@@ -198,11 +199,35 @@ class _Sink:
         rank_of = {a: i for i, a in enumerate(sorted(left))}
         return self._permute(builder, result, tuple(rank_of[a] for a in left)) if left else result
 
-    def _layer(self, value: Expr, index: int) -> Expr | None:
+    def _layer(self, builder: Builder, value: Expr, index: int) -> Expr | None:
         layer = self.table.layers[index]
-        (data,) = value.args[1].fields
+        inputs = list(value.args[1].fields)
+        if isinstance(layer, (Dense, QDense)):
+            return self._dense(value, index, layer, inputs[0])
+        if isinstance(layer, (QTable, QBinary)):
+            return self._elementwise(builder, value, index, layer, inputs)
+        return None
+
+    def _elementwise(
+        self, builder: Builder, value: Expr, index: int, layer: QTable | QBinary, inputs: list[Expr]
+    ) -> Expr | None:
+        found = [self._of(data) for data in inputs]
+        first = found[0]
+        if first is None or any(p is None or p.axes != first.axes for p in found):
+            return None
+        if isinstance(layer, QBinary):
+            if layer.constant is not None or layer.a_shape != layer.b_shape:
+                return None
+            shape = shape_of(first.source)
+            self.table.layers[index] = replace(layer, a_shape=shape, b_shape=shape, y_shape=shape)
+        sources = [p.source for p in found if p is not None]
+        out = relax.TensorType(shape_of(first.source), str(value.ty.dtype))
+        moved = relax.op.call_dps_packed(str(value.args[0].global_symbol), sources, out_ty=out)
+        return self._permute(builder, self._emit(builder, moved), first.axes)
+
+    def _dense(self, value: Expr, index: int, layer: Dense | QDense, data: Expr) -> Expr | None:
         flat = self.flat.get(data) if is_var(data) else None
-        if not isinstance(layer, Dense) or flat is None or len(shape_of(data)) != 2:
+        if flat is None or len(shape_of(data)) != 2:
             return None
         # The rows are a transposed picture laid flat: permute the weights once instead.
         inner = flat.shape[1:]

@@ -17,6 +17,7 @@ import tvm
 from tvm import relax
 
 from ..layers import Clamp, Conv2D, Dense, Layer, Pool2D, Softmax
+from ..quantized_layers import QLayer, output_dtype
 from ..relax_graph import (
     Builder,
     Expr,
@@ -43,15 +44,15 @@ class LayerTable:
     `nodes` holds the name of the variable that each was found at: it tells the ONNX node.
     """
 
-    layers: list[Layer] = field(default_factory=list)
+    layers: list[Layer | QLayer] = field(default_factory=list)
     nodes: list[str] = field(default_factory=list)
 
-    def call(self, layer: Layer, data: Expr, shape: tuple[int, ...], node: str) -> Expr:
+    def call(self, layer: Layer | QLayer, data: list[Expr], shape: tuple[int, ...], node: str) -> Expr:
         """A call of `layer` on `data`, entered into the table."""
         self.layers.append(layer)
         self.nodes.append(node)
-        out = relax.TensorType(shape, "float32")
-        return relax.op.call_dps_packed(f"{SYMBOL}{len(self.layers) - 1}", [data], out_ty=out)
+        out = relax.TensorType(shape, output_dtype(layer) if isinstance(layer, QLayer) else "float32")
+        return relax.op.call_dps_packed(f"{SYMBOL}{len(self.layers) - 1}", data, out_ty=out)
 
     def index_of(self, expr: Expr) -> int | None:
         """Index of the layer that `expr` calls, None if it calls none."""
@@ -91,13 +92,13 @@ def _emit_chain(
     builder: Builder, table: LayerTable, layer: Conv2D | Dense, data: Expr, shape: tuple[int, ...], name: str
 ) -> Expr:
     if isinstance(layer, Dense):
-        return table.call(layer, data, shape, name)
+        return table.call(layer, [data], shape, name)
     return _emit_nhwc(builder, table, layer, data, name)
 
 
 def _emit_nhwc(builder: Builder, table: LayerTable, layer: Conv2D | Pool2D, data: Expr, name: str) -> Expr:
     nhwc = builder.emit(relax.op.permute_dims(data, TO_NHWC), name_hint=name)
-    call = table.call(layer, nhwc, (layer.batch, *layer.output), name)
+    call = table.call(layer, [nhwc], (layer.batch, *layer.output), name)
     return relax.op.permute_dims(builder.emit(call, name_hint=name), TO_NCHW)
 
 
@@ -203,8 +204,8 @@ def _conv2d(value: Expr) -> Conv2D | None:
         output=(out_height, out_width, out_channels),
         weights=np.ascontiguousarray(weights.transpose(0, 2, 3, 1)),
         bias=np.zeros(out_channels, np.float32),
-        strides=_pair(attrs.strides),
-        dilations=_pair(attrs.dilation),
+        strides=pair(attrs.strides),
+        dilations=pair(attrs.dilation),
         pads=(top, left, bottom, right),
         groups=int(attrs.groups),
         batch=batch,
@@ -222,7 +223,8 @@ def _dense(value: Expr) -> Dense | None:
     return Dense(rows=rows, weights=np.ascontiguousarray(weights.T), bias=bias)
 
 
-def _pair(values: Any) -> tuple[int, int]:
+def pair(values: Any) -> tuple[int, int]:
+    """Two numbers of an attribute of TVM."""
     first, second = ints(values)
     return first, second
 
@@ -251,7 +253,7 @@ def _window_pool(value: Expr) -> Pool2D | None:
     batch, channels, height, width = shape_of(value.args[0])
     _, _, out_height, out_width = shape_of(value)
     top, left, bottom, right = ints(attrs.padding)
-    kernel, strides, dilations = _pair(attrs.pool_size), _pair(attrs.strides), _pair(attrs.dilation)
+    kernel, strides, dilations = pair(attrs.pool_size), pair(attrs.strides), pair(attrs.dilation)
     include_pad = bool(attrs.count_include_pad)
     if include_pad and bool(attrs.ceil_mode):
         # A last window that hangs over the padding has a divisor of its own: leave it to TIR.
@@ -294,4 +296,4 @@ def _softmax(table: LayerTable, value: Expr, name: str) -> Expr | None:
     if math.prod(shape[axis + 1 :]) != 1:
         return None
     columns = shape[axis]
-    return table.call(Softmax(math.prod(shape) // columns, columns), value.args[0], shape, name)
+    return table.call(Softmax(math.prod(shape) // columns, columns), [value.args[0]], shape, name)

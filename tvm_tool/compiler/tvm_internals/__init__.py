@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .importer import import_onnx, node_of, onnx_operators
 from .printer import CFunction, print_c
+from .reductions import LEGALIZERS
 from .target import target
 
-__all__ = ["CFunction", "import_onnx", "node_of", "onnx_operators", "print_c", "target"]
+__all__ = ["LEGALIZERS", "CFunction", "import_onnx", "node_of", "onnx_operators", "print_c", "target"]

@@ -1,0 +1,1 @@
+"""The ONNX project's own tests of single operators, through generated C."""

@@ -1,0 +1,25 @@
+"""Model files of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .onnx_inputs import Shape
+from .onnx_model import OnnxModel, load_onnx
+
+TFLITE = ".tflite"
+
+
+def load_model(path: Path, shapes: Mapping[str, Shape]) -> OnnxModel:
+    """Read a model by the ending of its name: ``.tflite``, anything else is ONNX."""
+    if path.suffix.lower() == TFLITE:
+        from .tflite_model import load_tflite
+
+        return load_tflite(path, shapes)
+    return load_onnx(path, shapes)
+
+
+def default_profile(path: Path) -> str:
+    """The rounding profile that the authors of a model in this format have in mind."""
+    return "tflm" if path.suffix.lower() == TFLITE else "onnx"

@@ -1,0 +1,215 @@
+"""Element by element: powers, remainders, shifts and what is like them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+from onnx import TensorProto
+
+from .onnx_emit import Emitter
+from .onnx_graph import attributes, elements
+
+MOST_MASKED = 16 * 1024
+"""Tensors of at most so many elements are padded through a mask: it is as large as they are."""
+
+
+def _pow(emit: Emitter) -> bool:
+    """TVM raises floats of one type only."""
+    base, exponent = emit.node.input
+    kind, other = emit.graph.types[base].elem, emit.graph.types[exponent].elem
+    output = emit.node.output[0]
+    if emit.dtype(base).kind == "f":
+        if kind == other:
+            return False
+        emit("Pow", base, emit("Cast", exponent, to=kind), output=output)
+        return True
+    wide = [emit("Cast", name, to=TensorProto.DOUBLE) for name in (base, exponent)]
+    emit("Cast", emit("Pow", *wide), output=output, to=kind)
+    return True
+
+
+def _bit_shift(emit: Emitter) -> bool:
+    """In C, a shift by the width or more, or by less than nothing, means nothing."""
+    value, shift = emit.node.input
+    width = 8 * emit.dtype(value).itemsize
+    known = emit.value(1)
+    if known is not None and ((known >= 0) & (known < width)).all():
+        return False
+    inside = emit("Less", shift, emit.like(shift, width))
+    if emit.dtype(shift).kind == "i":
+        inside = emit("And", inside, emit("GreaterOrEqual", shift, emit.like(shift, 0)))
+    direction = attributes(emit.node)["direction"]
+    safe = emit("Where", inside, shift, emit.like(shift, 0))
+    shifted = emit("BitShift", value, safe, direction=direction)
+    rest = emit.like(value, 0)
+    if direction == "RIGHT" and emit.dtype(value).kind == "i":
+        negative = emit("Less", value, emit.like(value, 0))
+        rest = emit("Where", negative, emit.like(value, -1), emit.like(value, 0))
+    emit("Where", inside, shifted, rest, output=emit.node.output[0])
+    return True
+
+
+def _is_inf(emit: Emitter) -> bool:
+    """TVM looks for both infinities."""
+    values = attributes(emit.node)
+    negative, positive = values.get("detect_negative", 1), values.get("detect_positive", 1)
+    if negative == positive == 1:
+        return False
+    source = emit.node.input[0]
+    infinite = emit("IsInf", source)
+    comparison = "Greater" if positive else "Less"
+    side = emit(comparison, source, emit.like(source, 0))
+    if not (positive or negative):
+        side = emit("And", side, emit("Greater", source, emit.like(source, 0)))
+    emit("And", infinite, side, output=emit.node.output[0])
+    return True
+
+
+def _mod(emit: Emitter) -> bool:
+    """The remainder with the sign of the divisor; TVM computes it by way of a quotient, which rounds."""
+    value, divisor = emit.node.input
+    if attributes(emit.node).get("fmod", 0) or emit.dtype(value).kind != "f":
+        return False
+    zero = emit.like(value, 0)
+    rest = emit("Mod", value, divisor, fmod=1)
+    negative = [emit("Less", name, zero) for name in (rest, divisor)]
+    differs = emit("And", emit("Xor", *negative), emit("Not", emit("Equal", rest, zero)))
+    emit("Where", differs, emit("Add", rest, divisor), rest, output=emit.node.output[0])
+    return True
+
+
+def _reduce_bool(emit: Emitter) -> bool:
+    """The largest of booleans is the largest of bytes."""
+    node = emit.node
+    if emit.dtype(node.input[0]).kind != "b":
+        return False
+    bytes_ = emit("Cast", node.input[0], to=TensorProto.UINT8)
+    result = emit(node.op_type, bytes_, *node.input[1:], **attributes(node))
+    emit("Cast", result, output=node.output[0], to=TensorProto.BOOL)
+    return True
+
+
+def _lp_normalization(emit: Emitter) -> bool:
+    node = emit.node
+    values = attributes(node)
+    source = node.input[0]
+    axis = emit.constant([values.get("axis", -1)])
+    magnitude = emit("Abs", source)
+    if values.get("p", 2) == 1:
+        norm = emit("ReduceSum", magnitude, axis, keepdims=1)
+    else:
+        norm = emit("Sqrt", emit("ReduceSum", emit("Mul", source, source), axis, keepdims=1))
+    zero = emit("Equal", norm, emit.like(source, 0))
+    emit("Div", source, emit("Where", zero, emit.like(source, 1), norm), output=node.output[0])
+    return True
+
+
+def _det(emit: Emitter) -> bool:
+    """Determinants of up to 3 rows, by the first row."""
+    source = emit.node.input[0]
+    shape = emit.graph.shape(source)
+    rank, size = len(shape), shape[-1]
+    if size > 3:
+        return False
+
+    def cell(row: int, column: int) -> str:
+        part = emit.cut(emit.cut(source, rank - 2, row, row + 1), rank - 1, column, column + 1)
+        return emit.reshape(part, shape[:-2])
+
+    def minor(row: int, columns: tuple[int, ...]) -> str:
+        if len(columns) == 1:
+            return cell(row, columns[0])
+        total = ""
+        for index, column in enumerate(columns):
+            rest = (*columns[:index], *columns[index + 1 :])
+            term = emit("Mul", cell(row, column), minor(row + 1, rest))
+            total = emit("Sub" if index % 2 else "Add", total, term) if total else term
+        return total
+
+    emit("Identity", minor(0, tuple(range(size))), output=emit.node.output[0])
+    return True
+
+
+def _cast_like(emit: Emitter) -> bool:
+    """Only the type of the second input matters."""
+    source, like = emit.node.input
+    emit("Cast", source, output=emit.node.output[0], to=emit.graph.types[like].elem)
+    return True
+
+
+def _eye_like(emit: Emitter) -> bool:
+    """Shapes are known, so that it is a constant."""
+    values = attributes(emit.node)
+    (source,), (target,) = emit.node.input, emit.node.output
+    rows, columns = emit.graph.shape(source)
+    eye = np.eye(rows, columns, values.get("k", 0))
+    emit("Identity", emit.constant(eye, emit.dtype(target)), output=target)
+    return True
+
+
+def _pad(emit: Emitter) -> bool:
+    """The importer wants a constant to fill with."""
+    node = emit.node
+    values = attributes(node)
+    shape = emit.graph.shape(node.output[0])
+    if values.get("mode", "constant") != "constant" or not emit.input(2) or emit.value(2) is not None:
+        return False
+    pads, given = emit.value(1), emit.value(3)
+    rank = len(shape)
+    if pads is None or (emit.input(3) and given is None) or elements(shape) > MOST_MASKED:
+        return False
+    axes = range(rank) if given is None else [int(a) % rank for a in given]
+    widths = np.zeros((rank, 2), np.int64)
+    for axis, begin, end in zip(axes, pads[: len(pads) // 2], pads[len(pads) // 2 :], strict=True):
+        widths[axis] = begin, end
+    if (widths < 0).any():
+        return False
+    inside = np.pad(np.ones(emit.graph.shape(node.input[0]), np.bool_), widths)
+    padded = emit("Pad", node.input[0], emit.constant(widths.T.ravel()))
+    fill = emit.reshape(node.input[2], [1])
+    emit("Where", emit.constant(inside, np.bool_), padded, fill, output=node.output[0])
+    return True
+
+
+def _qlinear_matmul(emit: Emitter) -> bool:
+    """Integers are multiplied; one rounding brings them to the scale of the output."""
+    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = emit.node.input
+    if any(emit.dtype(name) != np.float32 for name in (a_scale, b_scale, y_scale)):
+        return False
+    if any(elements(emit.graph.shape(name)) != 1 for name in emit.node.input if name not in (a, b)):
+        return False
+    scalars = {name: emit.reshape(name, []) for name in (a_scale, a_zero, b_scale, b_zero, y_scale, y_zero)}
+
+    def centred(name: str, zero: str) -> str:
+        wide = [emit("Cast", part, to=TensorProto.INT32) for part in (name, scalars[zero])]
+        return emit("Sub", *wide)
+
+    product = emit("MatMul", centred(a, a_zero), centred(b, b_zero))
+    scale = emit("Div", emit("Mul", scalars[a_scale], scalars[b_scale]), scalars[y_scale])
+    rounded = emit("Round", emit("Mul", emit("Cast", product, to=TensorProto.FLOAT), scale))
+    moved = emit("Add", rounded, emit("Cast", scalars[y_zero], to=TensorProto.FLOAT))
+    limits = np.iinfo(emit.dtype(y_zero))
+    bounds = [emit.constant(limit, np.float32) for limit in (limits.min, limits.max)]
+    kind = emit.graph.types[y_zero].elem
+    emit("Cast", emit("Clip", moved, *bounds), output=emit.node.output[0], to=kind)
+    return True
+
+
+REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
+    {
+        "BitShift": _bit_shift,
+        "CastLike": _cast_like,
+        "Det": _det,
+        "EyeLike": _eye_like,
+        "IsInf": _is_inf,
+        "LpNormalization": _lp_normalization,
+        "Mod": _mod,
+        "Pad": _pad,
+        "Pow": _pow,
+        "QLinearMatMul": _qlinear_matmul,
+        "ReduceMax": _reduce_bool,
+        "ReduceMin": _reduce_bool,
+    }
+)

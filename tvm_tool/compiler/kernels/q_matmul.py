@@ -1,0 +1,27 @@
+"""Integer product of two inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..layers import Driver
+from ..quantized_layers import QMatMul
+from .q_common import flip, full, offset, rescaling
+
+RUNTIME = ("tvm_matmul_s8.c", "tvm_rescale_s8.c")
+
+
+def matmul(layer: QMatMul) -> Driver:
+    """Every product of two inputs."""
+    how = rescaling(layer.rounding, layer.a.scale, np.array([layer.b.scale]), layer.y, full(layer.y))
+    shape = f"{layer.batch}, {layer.m}, {layer.k}, {layer.n}"
+    operands = ", ".join(f"0x{flip(x.dtype):02x}, {offset(x)}" for x in (layer.a, layer.b))
+    return Driver(
+        kernel="matmul_s8",
+        body=f"static const struct tvm_product_s8 product = {{{shape}, {operands}}};\n"
+        f"{how.text}\n"
+        "tvm_matmul_s8(&product, &how, input0, input1, output);",
+        constants=how.constants,
+        runtime=RUNTIME,
+        macs=layer.batch * layer.m * layer.k * layer.n,
+    )

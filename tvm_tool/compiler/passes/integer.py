@@ -1,0 +1,96 @@
+"""Quantised parts of the graph become layers in integers.
+
+Each ``quantize`` is looked at together with what computes its input: where that is a known operator
+on dequantised values, a layer of `quantized_layers` takes its place and the floats between vanish.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from ..quantized_layers import Quantization
+from ..relax_graph import Builder, Expr, Var, constant, is_var, op_name, rewrite, shape_of
+from .integer_elementwise import binary, concat, same, table
+from .integer_products import product
+from .integer_windows import pool, softmax
+from .look_back import Clamp, LookBack, Shape
+from .match_layers import LayerTable
+from .quantized_constants import scalar_quantization
+
+Match = Callable[[LookBack, Expr, Expr, Quantization, Clamp, Shape], Expr | None]
+
+MATCHES: tuple[Match, ...] = (same, product, pool, softmax, binary, concat)
+"""Each takes what is quantised (as it stands, and its value), how, within which limits, and the shape."""
+
+
+def lower_integers(module: tvm.IRModule, layers: LayerTable, profile: str) -> tuple[tvm.IRModule, list[str]]:
+    """Replace quantised operators by integer layers.
+
+    Args:
+        profile: rounding profile, one of `quantized_layers.PROFILES`.
+
+    Returns:
+        The new module, and the names of the quantized variables that stay in float.
+    """
+    look = LookBack(layers, profile)
+    left: list[str] = []
+
+    def visit(builder: Builder, var: Var, value: Expr) -> Expr | None:
+        if not isinstance(value, relax.Call):
+            return None
+        look.builder, look.name = builder, var.name
+        new = _quantized(look, value) if op_name(value) == "quantize" else None
+        if new is None:
+            if op_name(value) == "quantize" and not look.is_given(value.args[0]):
+                left.append(var.name)
+            new = value
+        return new if is_var(new) else look.emit(new)
+
+    return rewrite(module, visit), left
+
+
+def _quantized(look: LookBack, value: Expr) -> Expr | None:
+    y = scalar_quantization(value)
+    if y is None:
+        return None
+    core, clamp = _peel_clamps(look, value.args[0], y)
+    for match in MATCHES:
+        new = match(look, core, look.value(core), y, clamp, shape_of(value))
+        if new is not None:
+            return new
+    return table(look, value.args[0], y, shape_of(value))
+
+
+def _peel_clamps(look: LookBack, expr: Expr, y: Quantization) -> tuple[Expr, Clamp]:
+    """Activations in front of a quantize are limits of its numbers, because quantising is monotone."""
+    info = np.iinfo(y.dtype)
+    low, high = int(info.min), int(info.max)
+
+    def number(real: float) -> int:
+        if math.isinf(real):
+            return int(info.max if real > 0 else info.min)
+        scaled = np.rint(np.float32(real) / np.float32(y.scale)) + y.zero_point
+        return int(np.clip(scaled, info.min, info.max))
+
+    while True:
+        call = look.value(expr)
+        name = op_name(call)
+        if name == "nn.relu":
+            bounds = (0.0, math.inf)
+        elif name == "clip":
+            bounds = (_number(call.args[1]), _number(call.args[2]))
+        else:
+            return expr, (low, high)
+        low = min(max(low, number(bounds[0])), number(bounds[1]))
+        high = max(min(high, number(bounds[1])), number(bounds[0]))
+        expr = call.args[0]
+
+
+def _number(expr: Expr) -> float:
+    array = constant(expr)
+    return float(array.reshape(())) if array is not None else float(expr.value)
