@@ -60,7 +60,9 @@ def compare(path: Path, built: HostModel, samples: int = 5) -> list[float]:
     data = [
         {
             i["name"]: (
-                rng.choice([0.2, 1.0, 5.0]) * rng.standard_normal(i["shape"]).cumsum(-1) / rng.choice([1, 5, 30])
+                rng.choice([0.2, 1.0, 5.0])
+                * rng.standard_normal(i["shape"]).cumsum(-1)
+                / rng.choice([1, 5, 30])
                 + rng.choice([-3, 0, 3])
             ).astype(i["dtype"])
             for i in built.metadata["inputs"]

@@ -72,6 +72,7 @@ CASES = [
     Case("AveragePool", 10, 12, attributes={"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}),
     Case("ArgMax", 8, 12, attributes={"axis": 1, "keepdims": 0}),
     Case("Concat", 8, 12, ((1, 2, 3), (1, 4, 3)), attributes={"axis": 1}),
+    Case("Concat", 8, 12, ((1, 2, 3), (1, 2, 4)), attributes={"axis": -1}),
     Case("DepthToSpace", 8, 12, attributes={"blocksize": 2}),
     Case("Expand", 8, 12, FLAT, ([2, 3, 4],)),
     Case("Flatten", 8, 12, attributes={"axis": 2}),

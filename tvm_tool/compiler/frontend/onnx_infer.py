@@ -23,9 +23,11 @@ KEEPS_TYPE = ("MeanVarianceNormalization", "GroupNormalization")
 """Operators that ONNX forgot to give a shape inference; the output is like the input."""
 
 
-CORRECTED: Mapping[str, int] = MappingProxyType({"MaxPool": 22, "AveragePool": 22, "LpPool": 22})
-"""Operators whose shape inference is right since this opset: before, a window could start in the padding
-at the end (with `ceil_mode`), which no runtime does."""
+CORRECTED: Mapping[str, int] = MappingProxyType(
+    {"MaxPool": 22, "AveragePool": 22, "LpPool": 22, "Concat": 11}
+)
+"""Operators whose shape inference does what runtimes do since this opset. Before, a pooling window could
+start in the padding at the end (with `ceil_mode`), and Concat knew no negative axis."""
 
 
 def infer(graph: Graph, node: NodeProto) -> dict[str, Type]:
