@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 
 from tests.conformance.onnx_nodes import Array, NodeTest
-from tests.support.host import HostModel, _main
+from tests.support.host import HostModel, main_text
 from tvm_tool.compiler.output import write_outputs
 from tvm_tool.errors import TVMToolError
 from tvm_tool.options import parse_options
@@ -70,7 +70,7 @@ def run_test(test: NodeTest, library: Path, sanitize: bool) -> Outcome:
             return Outcome(test.operator, CRASHED, f"{type(error).__name__}: {str(error).strip()[-300:]}")
         write_outputs(folder, compiled, with_runtime=True)
         metadata = json.loads((folder / f"{options.name}.json").read_text(encoding="utf-8"))
-        (folder / "main.c").write_text(_main(metadata), encoding="utf-8")
+        (folder / "main.c").write_text(main_text(metadata), encoding="utf-8")
         flags = SANITIZERS if sanitize else ()
         units = ["main.c", f"{options.name}.c", f"{options.name}_weights.c"]
         built = subprocess.run(

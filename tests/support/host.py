@@ -113,7 +113,7 @@ def build(model: onnx.ModelProto | Path, folder: Path, compiler: str = "gcc", **
     source = folder / "c"
     files = write_outputs(source, compiled, with_runtime=True)
     metadata = json.loads((source / f"{parsed.name}.json").read_text(encoding="utf-8"))
-    (source / "main.c").write_text(_main(metadata))
+    (source / "main.c").write_text(main_text(metadata))
     program = folder / "program"
     own = [source / f"{parsed.name}.c", source / f"{parsed.name}_weights.c"]
     shared = [f for f in files if f.suffix == ".c" and f not in own]
@@ -165,7 +165,7 @@ def _shared_object(compiler: str, name: str, text: bytes, include: Path) -> Path
     return output if output.exists() else _object(compiler, include / name, include, output)
 
 
-def _main(metadata: Mapping[str, Any]) -> str:
+def main_text(metadata: Mapping[str, Any]) -> str:
     name = metadata["name"]
     allocate, write = [], []
     read = []

@@ -193,6 +193,20 @@ def _col2im(emit: Emitter) -> bool:
     return True
 
 
+def _space_to_depth(emit: Emitter) -> bool:
+    """The importer knows one order of the new channels only."""
+    values = attributes(emit.node)
+    if values.get("mode", "DCR") == "DCR":
+        return False
+    block = values["blocksize"]
+    batch, channels, height, width = emit.graph.shape(emit.node.input[0])
+    rows, columns = height // block, width // block
+    split = emit.reshape(emit.node.input[0], [batch, channels, rows, block, columns, block])
+    moved = emit("Transpose", split, perm=[0, 1, 3, 5, 2, 4])
+    emit.reshape(moved, [batch, channels * block * block, rows, columns], output=emit.node.output[0])
+    return True
+
+
 REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
     {
         "Col2Im": _col2im,
@@ -202,6 +216,7 @@ REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
         "Scatter": _scatter_elements,
         "ScatterElements": _scatter_elements,
         "ScatterND": _scatter_nd,
+        "SpaceToDepth": _space_to_depth,
         "TopK": _top_k,
     }
 )
