@@ -57,3 +57,21 @@ def test_the_bytes_are_those_of_tflm(name: str, tmp_path: Path) -> None:
     assert len(wanted) == 4
     samples = [{source["name"]: pattern(p, source["bytes"]).reshape(source["shape"])} for p in range(4)]
     assert [one[0].tobytes().hex() for one in built.run(samples)] == wanted
+
+
+@pytest.mark.parametrize("name", MODEL_FACTS)
+def test_the_bytes_are_those_of_litert(name: str, tmp_path: Path) -> None:
+    litert = pytest.importorskip("ai_edge_litert.interpreter")
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    built = build(path, tmp_path, rounding="litert")
+    source = built.metadata["inputs"][0]
+    reference = litert.Interpreter(str(path), experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF)
+    reference.allocate_tensors()
+    rng = np.random.default_rng(0)
+    samples = [{source["name"]: rng.integers(-128, 128, source["shape"]).astype(np.int8)} for _ in range(200)]
+    for sample, outputs in zip(samples, built.run(samples), strict=True):
+        reference.set_tensor(reference.get_input_details()[0]["index"], sample[source["name"]])
+        reference.invoke()
+        assert np.array_equal(outputs[0], reference.get_tensor(reference.get_output_details()[0]["index"]))
