@@ -21,7 +21,9 @@ What the compiler makes of each ONNX operator, measured with the ONNX project's 
 model is compiled to C, the C is built and run, and its outputs are compared with the expected ones.
 `python -m tests.conformance` writes this page.
 
-Axes, shapes, pads, scales and the like must be constant in a model, so they are in these tests. An
+Axes, shapes, pads, scales and the like must be constant in a model, so they are in these tests; so are
+the type input of CastLike, `sequence_lens`, and inputs without elements. Integers must be exact; floats
+may differ by what the test allows (1e-3 of the value, mostly) or 1e-5 of the largest value. An
 operator that TVM's importer does not know is compiled as the function that ONNX defines it by, if it
 does. What cannot be compiled is refused with a message that names the node.
 

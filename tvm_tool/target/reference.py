@@ -29,6 +29,13 @@ def reference_outputs(
             own for a float model, and none for a quantised one: they would round otherwise than the
             model says.
     """
+    if model.suffix.lower() == ".tflite":
+        raise ModelError(
+            "there is no reference runtime for TFLite models here",
+            file=model,
+            expected="recorded answers: arrays named as the model's outputs in the .npz of the inputs",
+            remedy="--inputs FILE.npz with them, see numpy.savez",
+        )
     try:
         import onnxruntime as ort
     except ImportError:
