@@ -14,6 +14,7 @@ from .frontend.onnx_model import OnnxModel
 from .layers import Need
 from .linearise import linearise
 from .origins import find_origins
+from .passes.constant_channels import drop_constant_channels
 from .passes.generic import fuse_tir, lower_rest
 from .passes.integer import lower_integers
 from .passes.layout import sink_transposes
@@ -64,6 +65,7 @@ def lower(
         module, left_in_float = lower_integers(module, layers, rounding)
         module = match_layers(module, layers)
         module = sink_transposes(module, layers)
+        module = drop_constant_channels(module, layers)
     module = lower_rest(clip_indices(module))
     origins = find_origins(module)
     module = fuse_tir(module)

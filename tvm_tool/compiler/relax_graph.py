@@ -103,11 +103,12 @@ def substitute(expr: Expr, known: dict[Var, Expr]) -> Expr:
     return expr
 
 
-def rewrite(module: tvm.IRModule, visit: Visit) -> tvm.IRModule:
+def rewrite(module: tvm.IRModule, visit: Visit, typed: bool = True) -> tvm.IRModule:
     """Copy ``main`` of `module`, letting `visit` replace bindings.
 
     `visit` gets the builder, the old variable and its value with variables already replaced; it
-    returns the new expression, or None to keep the value as it is.
+    returns the new expression, or None to keep the value as it is. Without `typed` it gets values
+    whose types are not yet known: what a pass needs that changes shapes.
     """
     main = module["main"]
     rest = tvm.IRModule(
@@ -120,7 +121,8 @@ def rewrite(module: tvm.IRModule, visit: Visit) -> tvm.IRModule:
         with builder.dataflow():
             for var, value in bindings(main):
                 # A rebuilt call has no type until the builder has seen it.
-                value = builder.normalize(substitute(value, known))
+                value = substitute(value, known)
+                value = builder.normalize(value) if typed else value
                 new = visit(builder, var, value)
                 new = value if new is None else new
                 if isinstance(new, relax.Tuple) or is_var(new) or constant(new) is not None:
