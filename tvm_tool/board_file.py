@@ -77,6 +77,17 @@ def is_path(board: str) -> bool:
     return board.endswith((".yaml", ".yml")) or "/" in board or "\\" in board
 
 
+def board_files(path: Path) -> list[Path]:
+    """The file at `path` and those of the families that it takes fields from."""
+    return sorted({path, *_files(read_board_file(path))})
+
+
+def _files(entry: Entry) -> Iterator[Path]:
+    yield entry.file
+    for part in (*entry.fields.values(), *entry.items):
+        yield from _files(part)
+
+
 def read_board_file(path: Path) -> Entry:
     """The fields of the file at `path` on top of those of the family that it extends."""
     return _read(path, ())

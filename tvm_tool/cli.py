@@ -15,8 +15,11 @@ from typing import Any, TypeVar
 import click
 
 from . import __version__
+from .atomic import write_text
+from .cmake.commands import cmake
 from .errors import OptionError, TVMToolError, did_you_mean
 from .options import OPTIONS, parse_options
+from .paths import PACKAGE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -33,8 +36,22 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _print_cmakedir(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo((PACKAGE / "cmake").as_posix())
+        context.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="tvm-tool")
+@click.option(
+    "--cmakedir",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_cmakedir,
+    help="Print the folder of the CMake package: the value of tvm_tool_DIR.",
+)
 def cli() -> None:
     """Put neural networks into firmware."""
 
@@ -64,15 +81,26 @@ def _model_options(function: Function) -> Function:
 @click.option("--output", type=PathArgument, required=True, metavar="DIR", help="Folder for the files.")
 @_board_option(required=False)
 @_model_options
+@click.option(
+    "--depfile", type=PathArgument, metavar="FILE", help="Write what was read, as a rule for Make or Ninja."
+)
+@click.option("--depfile-target", metavar="PATH", help="The rule's target [default: NAME.json in DIR].")
 @click.option("--no-runtime", is_flag=True, help="Leave out the runtime's files: the build has them.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def compile_command(
-    model: Path, output: Path, board: str | None, no_runtime: bool, quiet: bool, **options: Any
+    model: Path,
+    output: Path,
+    board: str | None,
+    depfile: Path | None,
+    depfile_target: str | None,
+    no_runtime: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Compile MODEL to C in DIR: a self-contained folder that any build can take."""
     from .board import load_board
     from .compiler.driver import compile_model
-    from .compiler.output import write_outputs
+    from .compiler.output import depfile_rule, write_outputs
 
     parsed = parse_options(str(model), options)
     target = load_board(board) if board else None
@@ -83,6 +111,9 @@ def compile_command(
 
     compiled = compile_model(model, parsed, target, progress)
     write_outputs(output, compiled, with_runtime=not no_runtime)
+    if depfile:
+        rule = depfile_rule(depfile_target or str(output / f"{parsed.name}.json"), [model])
+        write_text(depfile, rule)
     if not quiet:
         plan = compiled.plan
         gap = plan.bytes - plan.lower_bound
@@ -156,6 +187,9 @@ def doctor_command() -> None:
     text, healthy = examine()
     click.echo(text)
     sys.exit(0 if healthy else 1)
+
+
+cli.add_command(cmake)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -17,15 +17,19 @@ class Core:
 
     Attributes:
         name: as boards spell it.
-        cpu: value of ``-mcpu``.
+        cpu: value of ``-mcpu``; empty for RISC-V, which has none.
         arch: value of ``-march`` that means the same instruction set.
         fpu_name: value of ``-mfpu``, or None for a core without FPU.
         float_abi: ``soft``, ``softfp`` or ``hard``.
+        abi: value of ``-mabi``, for RISC-V.
         isa: kernel set: ``scalar``, ``dsp``, ``mve`` or ``rv32``.
         toolchain: prefix of the compiler's programs.
+        toolchain_packages: Debian's packages of the toolchain.
+        libc: options of compiler and link that choose a small C library.
         linker_script: template in ``linker_scripts/``.
         startup: file in ``startup/``.
         qemu: emulator program.
+        qemu_package: Debian's package of the emulator.
     """
 
     name: str
@@ -34,10 +38,14 @@ class Core:
     isa: str
     fpu_name: str | None = None
     float_abi: str = "soft"
+    abi: str = ""
     toolchain: str = "arm-none-eabi-"
+    toolchain_packages: str = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
+    libc: tuple[str, ...] = ("--specs=nano.specs", "--specs=nosys.specs")
     linker_script: str = "cortex_m.ld.in"
     startup: str = "cortex_m.c"
     qemu: str = "qemu-system-arm"
+    qemu_package: str = "qemu-system-arm"
 
     @property
     def fpu(self) -> bool:
@@ -45,8 +53,15 @@ class Core:
         return self.float_abi != "soft"
 
     @property
+    def riscv(self) -> bool:
+        """Whether it is a RISC-V core; the others are Arm's."""
+        return bool(self.abi)
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """Flags for the compiler, the assembler and the link."""
+        if self.riscv:
+            return (f"-march={self.arch}", f"-mabi={self.abi}")
         fpu = (f"-mfpu={self.fpu_name}",) if self.fpu and self.fpu_name else ()
         return (f"-mcpu={self.cpu}", "-mthumb", *fpu, f"-mfloat-abi={self.float_abi}")
 
@@ -65,6 +80,20 @@ _CORES = (
     Core("cortex-m7", "cortex-m7", "armv7e-m", "dsp", "fpv5-sp-d16", "hard"),
     Core("cortex-m33", "cortex-m33", "armv8-m.main", "dsp", "fpv5-sp-d16", "hard"),
     Core("cortex-m55", "cortex-m55", "armv8.1-m.main", "mve", "auto", "hard"),
+    Core(
+        "rv32imc",
+        "",
+        "rv32imc",
+        "rv32",
+        abi="ilp32",
+        toolchain="riscv64-unknown-elf-",
+        toolchain_packages="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+        libc=("--specs=picolibc.specs",),
+        linker_script="riscv.ld.in",
+        startup="riscv.c",
+        qemu="qemu-system-riscv32",
+        qemu_package="qemu-system-misc",
+    ),
 )
 
 CORE_NAMES = tuple(core.name for core in _CORES)
@@ -90,6 +119,7 @@ _ALIASES = {
     "-marm": "-mode=arm",
     "-mthumb": "-mode=thumb",
 }
+_NAMES = ("-mcpu", "-march", "-mfpu", "-mfloat-abi", "-mode")
 
 
 def machine_flags(flags: str | Iterable[object]) -> dict[str, str]:
@@ -97,13 +127,19 @@ def machine_flags(flags: str | Iterable[object]) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in _words(flags):
         name, equals, value = _ALIASES.get(word, word).partition("=")
-        if equals and name in ("-mcpu", "-march", "-mfpu", "-mfloat-abi", "-mode"):
+        if equals and (name in _NAMES or (name == "-mabi" and value.startswith(("ilp32", "lp64")))):
             found[name] = value.lower()
     return found
 
 
 def _contradicts(core: Core, name: str, value: str) -> bool:
+    if core.riscv:
+        # Extensions of several letters, such as _zicsr, change neither registers nor calls.
+        base = value.partition("_")[0]
+        return {"-march": base != core.arch, "-mabi": value != core.abi}.get(name, True)
     base, *extensions = value.split("+")
+    if name == "-mabi":
+        return True
     if name in ("-mcpu", "-march"):
         expected = core.cpu if name == "-mcpu" else core.arch
         return base.replace("armv6-m", "armv6s-m") != expected or (core.fpu and "nofp" in extensions)
@@ -127,7 +163,8 @@ def check_flags(core: Core, flags: str | Iterable[object], *, where: str | None 
     wrong = {n: v for n, v in machine_flags(flags).items() if _contradicts(core, n, v)}
     if wrong:
         words = {"-mode=arm": "-marm", "-mode=thumb": "-mthumb"}
-        pairs = [(f"{n}={v}", f"{n}={ours[n]}") for n, v in wrong.items()]
+        none = " ".join(core.flags)
+        pairs = [(f"{n}={v}", f"{n}={ours[n]}" if ours.get(n) else none) for n, v in wrong.items()]
         said = [f"{words.get(a, a)} contradicts {words.get(b, b)}" for a, b in pairs]
         raise ToolchainError(
             f"{' and '.join(said)} of core {core.name}",

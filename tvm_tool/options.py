@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from .errors import OptionError, did_you_mean
+from .errors import OptionError, did_you_mean, naming
 
 Shape = tuple[int, ...]
 
@@ -26,10 +26,14 @@ class ModelOptions:
     name: str
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     optimize: str = "speed"
+    quantize: str = "none"
+    calibration: Path | None = None
+    io: str = "float"
     rounding: str = ""
     weights: tuple[str, ...] = ()
     arena: tuple[str, ...] = ()
     workspace_io: bool = False
+    state: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Option:
     read: Callable[[str, Any], Any]
     write: Callable[[Any], str]
     default: str
+    many: bool = False
+    """Whether it takes several values; front ends may hand them over as a list."""
 
 
 def identifier_from(file_name: str) -> str:
@@ -120,6 +126,22 @@ def _read_regions(option: str, value: Any) -> tuple[str, ...]:
     return regions
 
 
+def _read_state(option: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, Mapping):
+        value = [f"{output}:{given}" for output, given in value.items()]
+    parts = value.split(",") if isinstance(value, str) else value
+    given = parts if isinstance(parts, Sequence) else [parts]
+    words = tuple(str(part).strip() for part in given if str(part).strip())
+    wrong = [word for word in words if word != "persistent" and ":" not in word.strip(":")]
+    if wrong:
+        raise OptionError(
+            f"'{wrong[0]}' names no state",
+            where=f"option '{option}'",
+            expected="'persistent', or OUTPUT:INPUT pairs",
+        )
+    return words
+
+
 def _choice(*choices: str) -> Callable[[str, Any], str]:
     def read(option: str, value: Any) -> str:
         if value not in choices:
@@ -132,6 +154,14 @@ def _choice(*choices: str) -> Callable[[str, Any], str]:
         return str(value)
 
     return read
+
+
+def _read_path(option: str, value: Any) -> Path:
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise OptionError(
+            f"'{value}' is not a path", where=f"option '{option}'", expected="a file or a folder"
+        )
+    return Path(value)
 
 
 def _read_bool(option: str, value: Any) -> bool:
@@ -167,6 +197,7 @@ OPTIONS: tuple[Option, ...] = (
         _read_shapes,
         _write_shapes,
         "as the model says",
+        many=True,
     ),
     Option(
         "optimize",
@@ -175,6 +206,30 @@ OPTIONS: tuple[Option, ...] = (
         _choice("speed", "size"),
         str,
         "speed",
+    ),
+    Option(
+        "quantize",
+        "none|int8",
+        "Quantise a float ONNX model; it takes `calibration`.",
+        _choice("none", "int8"),
+        str,
+        "none",
+    ),
+    Option(
+        "calibration",
+        "FILE.npz|FOLDER",
+        "Inputs as the model will meet them, from which `quantize` learns the ranges of all values.",
+        _read_path,
+        str,
+        "none",
+    ),
+    Option(
+        "io",
+        "float|int8",
+        "Inputs and outputs of a model that `quantize` quantises.",
+        _choice("float", "int8"),
+        str,
+        "float",
     ),
     Option(
         "rounding",
@@ -191,6 +246,7 @@ OPTIONS: tuple[Option, ...] = (
         _read_regions,
         ",".join,
         "the board's placement",
+        many=True,
     ),
     Option(
         "arena",
@@ -199,6 +255,7 @@ OPTIONS: tuple[Option, ...] = (
         _read_regions,
         ",".join,
         "the board's placement",
+        many=True,
     ),
     Option(
         "workspace_io",
@@ -208,6 +265,16 @@ OPTIONS: tuple[Option, ...] = (
         _read_bool,
         _write_bool,
         "false",
+    ),
+    Option(
+        "state",
+        "persistent|OUT:IN[,OUT:IN...]",
+        "What is kept from one run to the next: the states of LSTM, GRU and RNN (persistent), and outputs "
+        "that feed an input of the next run.",
+        _read_state,
+        ",".join,
+        "nothing",
+        many=True,
     ),
 )
 
@@ -236,7 +303,43 @@ def parse_options(model: str, given: Mapping[str, Any], also: Sequence[str] = ()
                 error.file = model
                 raise
     values.setdefault("name", identifier_from(model))
-    return ModelOptions(**values)
+    options = ModelOptions(**values)
+    with naming(model):
+        _check_quantize(options, model)
+    return options
+
+
+def _check_quantize(options: ModelOptions, model: str) -> None:
+    """Refuse options about quantising that do not go together, or not with this kind of file."""
+    if options.quantize == "none":
+        for name in ("calibration", "io"):
+            if getattr(options, name) != getattr(ModelOptions, name):
+                raise OptionError(
+                    "it says how to quantise, and the model is not to be quantised",
+                    where=f"option '{name}'",
+                    remedy=f"quantize='int8', or leave out '{name}'",
+                )
+    elif model.lower().endswith(".tflite"):
+        raise OptionError(
+            "a TFLite model cannot be quantised here",
+            where="option 'quantize'",
+            expected="a float ONNX model",
+            remedy="quantise it when it is converted to TFLite",
+        )
+    elif options.state:
+        raise OptionError(
+            "a model that keeps a state cannot be quantised here",
+            where="option 'quantize'",
+            expected="'quantize' or 'state', not both",
+            remedy="make the state an input and an output, or quantise the model where it was trained",
+        )
+    elif options.calibration is None:
+        raise OptionError(
+            "there are no calibration data",
+            where="option 'quantize'",
+            expected="inputs as the model will meet them",
+            remedy="calibration='FILE.npz' or a folder of .npy or .npz files, one a sample",
+        )
 
 
 def option_arguments(options: ModelOptions) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import metadata
 
 from . import __version__
@@ -11,6 +12,9 @@ PINNED = {"apache-tvm": "0.27.0.post1", "apache-tvm-ffi": "0.1.14.post1"}
 """Exact, because the compiler leans on the inside of TVM, and a newer ffi crashes it."""
 
 REPORTED = ("apache-tvm", "apache-tvm-ffi", "onnx", "numpy")
+
+QUANTIZING = ("onnxruntime",)
+"""What besides shapes the code of a model that is quantised here."""
 
 
 def installed(package: str) -> str | None:
@@ -35,6 +39,6 @@ def check_versions() -> None:
         )
 
 
-def report() -> dict[str, str]:
-    """Versions of everything that shapes the generated code."""
-    return {"tvm-tool": __version__, **{p: installed(p) or "none" for p in REPORTED}}
+def report(also: Sequence[str] = ()) -> dict[str, str]:
+    """Versions of everything that shapes the generated code, of the packages `also` too."""
+    return {"tvm-tool": __version__, **{p: installed(p) or "none" for p in (*REPORTED, *also)}}

@@ -1,4 +1,7 @@
-"""Train the digits network and write ``digits.onnx`` and ``test_images.npz`` beside this file.
+"""Train the digits network and write it and two sets of images beside this file.
+
+``digits.onnx`` is the network, ``test_images.npz`` what it is tested with, ``calibration_images.npz`` some
+of the images that it was trained with, for those who quantise it.
 
 The data are scikit-learn's handwritten digits: 1,797 images of 8x8 pixels, written by 13 people.
 A fifth of them, chosen by a seeded shuffle, is held out: the training never sees it, and nothing
@@ -35,6 +38,7 @@ BATCH = 32
 LEARNING_RATE = 3e-3
 SMOOTHING = 0.05  # Share of the wanted score that is spread over all ten digits.
 HELD_OUT = 360
+CALIBRATION = 200
 OPSET = 17
 IR_VERSION = 8  # The oldest that goes with the opset, so that old readers can load the file.
 
@@ -288,7 +292,9 @@ def main() -> None:
         print(f"{part}: {right} of {len(chosen)} right, {right / len(chosen):.2%}")
 
     onnx.save(to_onnx(network), HERE / "digits.onnx")
+    some = seen[:CALIBRATION]
     save_npz(HERE / "test_images.npz", image=images[held_out], labels=labels[held_out])
+    save_npz(HERE / "calibration_images.npz", image=images[some], labels=labels[some])
     print(f"{sum(p.size for p in network.parameters()):,} parameters")
 
 

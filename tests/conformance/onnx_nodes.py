@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -112,6 +113,22 @@ class NodeTest:
     outputs: tuple[Array, ...]
     rtol: float
     outside: str | None
+
+    @property
+    def runs(self) -> tuple[tuple[Mapping[str, Array], tuple[Array, ...]], ...]:
+        """Inputs by name, and what is expected of them."""
+        return ((self.inputs, self.outputs),)
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Options that it is compiled with."""
+        return {}
+
+    def write(self, folder: Path) -> Path:
+        """The model as a file in a folder."""
+        path = folder / "model.onnx"
+        onnx.save(self.model, path)
+        return path
 
 
 def collect() -> list[NodeTest]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
-import onnx
 
-from tests.conformance.onnx_nodes import Array, NodeTest
-from tests.support.host import HostModel, main_text
+from tests.support.host import Array, HostModel, main_text
 from tvm_tool.compiler.output import write_outputs
 from tvm_tool.errors import TVMToolError
 from tvm_tool.options import parse_options
@@ -34,6 +34,25 @@ FLOOR = 1e-5
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
 
 
+class Runnable(Protocol):
+    """What can be run: a `NodeTest` or a `TFLiteTest`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def operator(self) -> str: ...
+    @property
+    def outside(self) -> str | None: ...
+    @property
+    def rtol(self) -> float: ...
+    @property
+    def options(self) -> Mapping[str, str]: ...
+    @property
+    def runs(self) -> Sequence[tuple[Mapping[str, Array], Sequence[Array]]]: ...
+    def write(self, folder: Path) -> Path:
+        """The model as a file in a folder."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How a test ended; `reason` is empty if it passed."""
@@ -53,15 +72,14 @@ def build_runtime(folder: Path, sanitize: bool) -> Path:
     return library
 
 
-def run_test(test: NodeTest, library: Path, sanitize: bool) -> Outcome:
+def run_test(test: Runnable, library: Path, sanitize: bool) -> Outcome:
     """Compile and run one test that is in scope."""
     from tvm_tool.compiler.driver import compile_model
 
     with tempfile.TemporaryDirectory(prefix="conformance-") as name:
         folder = Path(name)
-        path = folder / "model.onnx"
-        onnx.save(test.model, path)
-        options = parse_options(str(path), {})
+        path = test.write(folder)
+        options = parse_options(str(path), dict(test.options))
         try:
             compiled = compile_model(path, options)
         except TVMToolError as error:
@@ -83,16 +101,17 @@ def run_test(test: NodeTest, library: Path, sanitize: bool) -> Outcome:
         if built.returncode:
             return Outcome(test.operator, CRASHED, f"gcc: {built.stderr.strip()[:300]}")
         try:
-            (outputs,) = HostModel(compiled, metadata, folder / "program").run([test.inputs])
+            results = HostModel(compiled, metadata, folder / "program").run([r[0] for r in test.runs])
         except AssertionError as error:
             return Outcome(test.operator, CRASHED, f"the program fails: {str(error)[-300:]}")
-    problem = compare(outputs, test)
+    problems = (compare(got, run[1], test.rtol) for got, run in zip(results, test.runs, strict=True))
+    problem = next(filter(None, problems), "")
     return Outcome(test.operator, WRONG if problem else PASSED, problem)
 
 
-def compare(outputs: list[Array], test: NodeTest) -> str:
+def compare(outputs: Sequence[Array], expected: Sequence[Array], rtol: float) -> str:
     """What is wrong with the outputs; empty if nothing is."""
-    for index, (got, want) in enumerate(zip(outputs, test.outputs, strict=True)):
+    for index, (got, want) in enumerate(zip(outputs, expected, strict=True)):
         if (got.shape, got.dtype) != (want.shape, want.dtype):
             return f"output {index} is {got.dtype}{list(got.shape)} instead of {want.dtype}{list(want.shape)}"
         if want.dtype.kind in "iub":
@@ -101,7 +120,7 @@ def compare(outputs: list[Array], test: NodeTest) -> str:
             exact, wide = want.astype(np.float64), got.astype(np.float64)
             finite = np.abs(exact[np.isfinite(exact)])
             with np.errstate(invalid="ignore"):
-                allowed = np.maximum(test.rtol * np.abs(exact), FLOOR * finite.max(initial=0.0))
+                allowed = np.maximum(rtol * np.abs(exact), FLOOR * finite.max(initial=0.0))
                 close = (wide == exact) | (np.isnan(wide) & np.isnan(exact))
                 differ = ~(close | (np.abs(wide - exact) <= allowed))
         if differ.any():

@@ -11,10 +11,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-from tests.conformance.onnx_nodes import NodeTest
-from tests.conformance.outcome import CRASHED, HUNG, OUTSIDE, Outcome, build_runtime, run_test
+from tests.conformance.outcome import CRASHED, HUNG, OUTSIDE, Outcome, Runnable, build_runtime, run_test
 
-TIME_LIMIT = 120.0
+TIME_LIMIT = 600.0
 """Seconds after which a test counts as hung: far more than the slowest takes on a busy machine."""
 
 Progress = Callable[[str, Outcome], None]
@@ -28,12 +27,12 @@ def _silent(_name: str, _outcome: Outcome) -> None:
 class _Worker:
     process: SpawnProcess
     connection: Connection
-    test: NodeTest | None = None
+    test: Runnable | None = None
     deadline: float = 0.0
 
 
 def run_tests(
-    tests: Sequence[NodeTest], processes: int = 2, sanitize: bool = False, progress: Progress = _silent
+    tests: Sequence[Runnable], processes: int = 2, sanitize: bool = False, progress: Progress = _silent
 ) -> dict[str, Outcome]:
     """Outcomes by name, in the order of `tests`. Told to `progress` as they come."""
     found = {t.name: Outcome(t.operator, OUTSIDE, t.outside) for t in tests if t.outside is not None}

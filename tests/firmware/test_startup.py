@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 SOURCES = Path(__file__).parent / "startup"
 STARTUP = startup_dir()
+SOURCES_FOR_ARM = [path for path in sorted(STARTUP.glob("*.c")) if path.name != "riscv.c"]
 BOARDS = ["stm32f412", "mps2_an386", "mps2_an385"]
 # Every way that a firmware is likely to be built.
 BUILDS = [["-O2"], ["-Os", "-flto"], ["-O2", "-flto", "--specs=nano.specs"], ["-Os", "-nostdlib"], ["-O0"]]
@@ -43,6 +44,7 @@ def build(
     command: list[str | Path] = [
         compiler,
         *board.core.flags,
+        *(board.core.libc if board.core.riscv else ()),
         *flags,
         vectors,
         "-ffunction-sections",
@@ -181,7 +183,7 @@ def test_the_library_brings_only_what_is_called(tmp_path: Path, flags: list[str]
 
 
 def test_it_needs_no_library_and_uses_no_software_float() -> None:
-    for source in STARTUP.glob("*.c"):
+    for source in SOURCES_FOR_ARM:
         for optimise in ("-O3", "-Os"):
             command = ["arm-none-eabi-gcc", *load_board("mps2_an385").core.flags, optimise, "-S", "-o", "-"]
             text = subprocess.run([*command, source], capture_output=True, text=True, check=True).stdout
@@ -190,7 +192,7 @@ def test_it_needs_no_library_and_uses_no_software_float() -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("standard", ["c99", "gnu11"])
-@pytest.mark.parametrize("source", sorted(STARTUP.glob("*.c")), ids=lambda path: path.name)
+@pytest.mark.parametrize("source", SOURCES_FOR_ARM, ids=lambda path: path.name)
 def test_no_compiler_has_a_warning(tmp_path: Path, source: Path, standard: str, compiler: str) -> None:
     command = ["arm-none-eabi-gcc", "-fsingle-precision-constant"]
     if compiler == "clang":
@@ -223,7 +225,7 @@ def test_it_is_small(tmp_path: Path) -> None:
     """Vectors 64 bytes; everything else that the startup code adds to an image is in the rest."""
     board = load_board("stm32f412")
     sizes = {}
-    for source in STARTUP.glob("*.c"):
+    for source in SOURCES_FOR_ARM:
         target = tmp_path / f"{source.stem}.o"
         command = ["arm-none-eabi-gcc", *board.core.flags, "-Os", "-c", str(source), "-o", str(target)]
         subprocess.run(command, check=True)

@@ -16,9 +16,9 @@ from tvm_tool.errors import ModelError, OptionError, TargetError
 from tvm_tool.image.elf import Image, Section, Symbol
 from tvm_tool.image.linker_map import LinkerMap
 from tvm_tool.image.metadata import Metadata, TensorInfo
+from tvm_tool.samples import load_samples, random_samples
 from tvm_tool.target.compare import best, difference
 from tvm_tool.target.reference import OPTIMISATIONS, reference_outputs
-from tvm_tool.target.samples import load_samples, random_samples
 from tvm_tool.target.scratch import Scratch, Stack, stack_of
 
 IMAGE = TensorInfo("image", "float32", (1, 2, 3), 24)

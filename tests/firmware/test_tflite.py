@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from tests.firmware.test_models import needs_toolchain
+from tests.numerics.test_kernels_s8 import needs
 from tests.numerics.test_tflite_exact import MODEL_FACTS, MODELS, pattern, recorded_outputs
 from tests.support.firmware import build_firmware
+from tvm_tool.board import load_board
 from tvm_tool.errors import ModelError
 from tvm_tool.target.reference import reference_outputs
 from tvm_tool.target.verify import verify_image
@@ -19,12 +21,20 @@ from tvm_tool.target.verify import verify_image
 pytestmark = needs_toolchain
 
 
-@pytest.mark.parametrize("board", ["mps2_an385", "mps2_an386"])
+BOARDS = (
+    *("mps2_an383", "mps2_an385", "mps2_an386", "mps2_an500"),
+    *("mps2_an505", "mps3_an547", "virt_rv32"),
+)
+
+
+@pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("name", MODEL_FACTS)
 def test_the_bytes_on_the_core_are_those_of_tflm(name: str, board: str, tmp_path: Path) -> None:
     path = MODELS / f"{name}.tflite"
     if not path.exists():
         pytest.skip(f"{path} is not here")
+    core = load_board(board).core
+    needs(f"{core.toolchain}gcc", core.qemu)
     firmware = build_firmware(path, board, tmp_path)
     metadata = json.loads(firmware.metadata.read_text(encoding="utf-8"))
     source, result = metadata["inputs"][0], metadata["outputs"][0]

@@ -20,6 +20,7 @@ HARNESS = Path(__file__).with_name("q_harness")
 PROGRAM = """
 #include "tvm_kernels.h"
 #include "harness.h"
+{shared}
 {functions}
 const struct test_case test_cases[] = {{
 {table}
@@ -32,11 +33,13 @@ FUNCTION = """
 static void case{index}(const void *const *inputs, void *result)
 {{
 {inputs}
-    {output} *output = result;
+    {output} *output = result;{scratch}
 
 {body}
 }}
 """
+
+SCRATCH = "\n    static uint8_t scratch[{}] __attribute__((aligned(16)));"
 
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "float32": "float"}
 
@@ -74,8 +77,16 @@ def function_text(index: int, case: Case) -> str:
         index=index,
         inputs="\n".join(inputs),
         output=C_TYPES[case.output_dtype],
+        scratch=SCRATCH.format(case.driver.scratch) if case.driver.scratch else "",
         body=re.sub(r"^(?=.)", "    ", body, flags=re.MULTILINE),
     )
+
+
+def shared_text(drivers: Sequence[Driver]) -> str:
+    """The headers and blocks that `drivers` need."""
+    headers = sorted({header for driver in drivers for header in driver.headers})
+    blocks = {name: text for driver in drivers for name, text in driver.blocks.items()}
+    return "\n".join([*(f'#include "{header}"' for header in headers), *blocks.values()])
 
 
 def program_text(cases: Sequence[Case]) -> str:
@@ -83,7 +94,6 @@ def program_text(cases: Sequence[Case]) -> str:
     rows = []
     for index, case in enumerate(cases):
         inputs = [data.nbytes for data in case.inputs]
-        assert case.driver.scratch == 0
         sizes = [
             f"{{{', '.join(map(str, inputs))}}}",
             str(case.output_bytes),
@@ -91,7 +101,9 @@ def program_text(cases: Sequence[Case]) -> str:
         ]
         rows.append(f"    {{case{index}, {', '.join(sizes)}}},")
     functions = "".join(function_text(index, case) for index, case in enumerate(cases))
-    return PROGRAM.format(functions=functions, table="\n".join(rows), count=len(cases))
+    drivers = [case.driver for case in cases]
+    shared, table = shared_text(drivers), "\n".join(rows)
+    return PROGRAM.format(shared=shared, functions=functions, table=table, count=len(cases))
 
 
 def blob(cases: Sequence[Case]) -> bytes:

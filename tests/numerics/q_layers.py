@@ -10,10 +10,13 @@ from tvm_tool.compiler.layers import Array
 from tvm_tool.compiler.quantized_layers import (
     QBinary,
     QConv2D,
+    QConvTranspose2D,
     QDense,
     QLayer,
     QMatMul,
     QPool2D,
+    QReduce,
+    QResize,
     QSoftmax,
     QTable,
     Quantization,
@@ -23,6 +26,8 @@ Random = np.random.Generator
 
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 TYPES = ("int8", "uint8")
+KINDS = ("add", "sub", "mul", "squared_difference", "prelu", "max", "min")
+REDUCTIONS = ("max", "min", "mean", "sum")
 
 
 def f32(value: float) -> float:
@@ -116,14 +121,70 @@ def conv2d(
     )
 
 
+def conv2d_transposed(
+    rng: Random,
+    rounding: str,
+    image: tuple[int, int, int],
+    channels: int,
+    kernel: tuple[int, int],
+    strides: tuple[int, int] = (1, 1),
+    dilations: tuple[int, int] = (1, 1),
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0),
+    extra: tuple[int, int] = (0, 0),
+    groups: int = 1,
+    batch: int = 1,
+) -> QConvTranspose2D:
+    height, width = (
+        (image[i] - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 + extra[i] - pads[i] - pads[i + 2]
+        for i in (0, 1)
+    )
+    assert height > 0
+    assert width > 0
+    return QConvTranspose2D(
+        **weighted(rng, (channels, *kernel, image[2] // groups), rounding),  # type: ignore[arg-type]
+        input=image,
+        output=(height, width, channels),
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        groups=groups,
+        batch=batch,
+    )
+
+
+def reduce(
+    rng: Random, rounding: str, kind: str, outer: int, count: int, inner: int, same: bool = False
+) -> QReduce:
+    x = quantization(rng)
+    real = 128 * x.scale * (np.sqrt(count) if kind == "sum" else 1)
+    y = x if same or kind in ("max", "min") else output_of(rng, float(real))
+    return QReduce(kind, x, y, outer, count, inner, clamp(rng, y), rounding)
+
+
+def resize(
+    rng: Random,
+    image: tuple[int, int, int],
+    output: tuple[int, int],
+    align_corners: bool = False,
+    half_pixels: bool = False,
+    batch: int = 1,
+) -> QResize:
+    return QResize(quantization(rng), image, output, align_corners, half_pixels, batch)
+
+
 def dense(rng: Random, rounding: str, rows: int, depth: int, channels: int) -> QDense:
     return QDense(rows=rows, **weighted(rng, (channels, depth), rounding))  # type: ignore[arg-type]
 
 
-def matmul(rng: Random, rounding: str, batch: int, m: int, k: int, n: int) -> QMatMul:
+def matmul(
+    rng: Random, rounding: str, batch: int, m: int, k: int, n: int, finished: bool = False
+) -> QMatMul:
+    """`finished`: with a bias and a clamp."""
     a, b = quantization(rng), quantization(rng)
     y = output_of(rng, a.scale * b.scale * 128 * 128 * np.sqrt(k))
-    return QMatMul(a, b, y, batch, m, k, n, rounding)
+    bias = rng.integers(-(2**14), 2**14, n).astype(np.int32)
+    rest = (clamp(rng, y), bias) if finished else (None, None)
+    return QMatMul(a, b, y, batch, m, k, n, rounding, *rest)
 
 
 def binary(
@@ -136,10 +197,13 @@ def binary(
 ) -> QBinary:
     a, b = quantization(rng), quantization(rng)
     real = a.scale * b.scale * 128 * 128 if kind == "mul" else 128 * max(a.scale, b.scale)
-    y = output_of(rng, real)
+    y = output_of(rng, real**2 if kind == "squared_difference" else real)
+    if kind in ("max", "min"):
+        a = b = y
     y_shape = tuple(max(pair) for pair in zip(a_shape, b_shape, strict=True))
     values = numbers(rng, b.dtype, *b_shape) if constant else None
-    return QBinary(kind, a, b, y, a_shape, b_shape, y_shape, clamp(rng, y), rounding, values)
+    limits = LIMITS[y.dtype] if kind in ("max", "min") else clamp(rng, y)
+    return QBinary(kind, a, b, y, a_shape, b_shape, y_shape, limits, rounding, values)
 
 
 def pool(
@@ -200,7 +264,18 @@ def corners(rng: Random, rounding: str) -> list[QLayer]:
         binary(rng, rounding, "add", (2, 1, 3, 1, 5, 1), (1, 2, 1, 3, 1, 2)),
         binary(rng, rounding, "sub", (1, 1, 1), (4, 3, 2)),
         binary(rng, rounding, "mul", (1,), (1,), constant=True),
+        *(binary(rng, rounding, kind, (2, 1, 30), (1, 5, 30)) for kind in KINDS),
         matmul(rng, rounding, 2, 3, 64, 5),
+        matmul(rng, rounding, 2, 3, 17, 5, finished=True),
+        conv2d_transposed(rng, rounding, (3, 4, 5), 3, (3, 3), (2, 2), pads=(0, 1, 1, 0), extra=(1, 0)),
+        conv2d_transposed(rng, rounding, (3, 2, 6), 4, (2, 1), (3, 2), groups=2, batch=2),
+        conv2d_transposed(rng, rounding, (1, 7, 2), 1, (1, 4), (1, 3), dilations=(1, 2), extra=(0, 2)),
+        conv2d_transposed(rng, rounding, (2, 2, 1), 1, (1, 1), (4, 4), extra=(3, 3)),
+        *(reduce(rng, rounding, kind, 2, 7, 3) for kind in REDUCTIONS),
+        reduce(rng, rounding, "mean", 1, 1000, 1, same=True),
+        resize(rng, (1, 1, 3), (7, 5), half_pixels=True),
+        resize(rng, (6, 5, 2), (1, 1), align_corners=True, batch=2),
+        resize(rng, (3, 3, 1), (111, 111)),
         softmax(rng, rounding, 1, 1),
         softmax(rng, rounding, 2, 1000),
         table(rng, "int8", 300),
@@ -253,7 +328,7 @@ def _dense(rng: Random, rounding: str) -> QLayer:
 def _binary(rng: Random, rounding: str) -> QLayer:
     shape = [int(n) for n in rng.integers(1, 6, rng.integers(1, 5))]
     a, b = (tuple(1 if rng.random() < 0.2 else n for n in shape) for _ in range(2))
-    return binary(rng, rounding, str(rng.choice(["add", "sub", "mul"])), a, b, bool(rng.random() < 0.3))
+    return binary(rng, rounding, str(rng.choice(KINDS)), a, b, bool(rng.random() < 0.3))
 
 
 def _pool(rng: Random, rounding: str) -> QLayer:
@@ -268,9 +343,38 @@ def _pool(rng: Random, rounding: str) -> QLayer:
 
 
 def _other(rng: Random, rounding: str) -> QLayer:
-    kind = int(rng.integers(3))
-    if kind == 0:
-        return softmax(rng, rounding, int(rng.integers(1, 4)), int(rng.integers(1, 40)))
-    if kind == 1:
-        return matmul(rng, rounding, *(int(n) for n in rng.integers(1, 10, 4)))
+    makers = (_softmax, _matmul, _table, _reduce, _resize, _conv2d_transposed)
+    return makers[int(rng.integers(len(makers)))](rng, rounding)
+
+
+def _softmax(rng: Random, rounding: str) -> QLayer:
+    return softmax(rng, rounding, int(rng.integers(1, 4)), int(rng.integers(1, 40)))
+
+
+def _matmul(rng: Random, rounding: str) -> QLayer:
+    sizes = (int(n) for n in rng.integers(1, 10, 4))
+    return matmul(rng, rounding, *sizes, finished=bool(rng.random() < 0.5))
+
+
+def _table(rng: Random, _rounding: str) -> QLayer:
     return table(rng, str(rng.choice(TYPES)), int(rng.integers(1, 50)))
+
+
+def _reduce(rng: Random, rounding: str) -> QLayer:
+    sizes = (int(n) for n in rng.integers(1, 12, 3))
+    return reduce(rng, rounding, str(rng.choice(REDUCTIONS)), *sizes, same=bool(rng.random() < 0.3))
+
+
+def _resize(rng: Random, _rounding: str) -> QLayer:
+    image = (*_sizes(rng), int(rng.integers(1, 5)))
+    aligned = bool(rng.random() < 0.3)
+    return resize(rng, image, _sizes(rng, 20), aligned, not aligned and bool(rng.random() < 0.5))
+
+
+def _conv2d_transposed(rng: Random, rounding: str) -> QLayer:
+    groups = int(rng.choice([1, 1, 2]))
+    image = (*_sizes(rng, 5), groups * int(rng.integers(1, 6)))
+    kernel, strides = ((int(a), int(b)) for a, b in (rng.integers(1, 4, 2), rng.integers(1, 4, 2)))
+    extra = (int(rng.integers(strides[0])), int(rng.integers(strides[1])))
+    channels = groups * int(rng.integers(1, 6))
+    return conv2d_transposed(rng, rounding, image, channels, kernel, strides, extra=extra, groups=groups)

@@ -11,10 +11,13 @@ from tvm_tool.compiler.layers import Array
 from tvm_tool.compiler.quantized_layers import (
     QBinary,
     QConv2D,
+    QConvTranspose2D,
     QDense,
     QLayer,
     QMatMul,
     QPool2D,
+    QReduce,
+    QResize,
     QSoftmax,
     QTable,
     Quantization,
@@ -28,10 +31,13 @@ def reference(layer: QLayer, inputs: tuple[Array, ...]) -> Array:
     """The output of `layer` as a flat array; `inputs` are flat."""
     functions: dict[type, Any] = {
         QConv2D: _conv2d,
+        QConvTranspose2D: _conv2d_transposed,
         QDense: _dense,
         QMatMul: _matmul,
         QBinary: _binary,
         QPool2D: _pool2d,
+        QReduce: _reduce,
+        QResize: _resize,
         QSoftmax: _softmax,
         QTable: _table,
     }
@@ -91,7 +97,7 @@ def full(y: Quantization) -> tuple[int, int]:
 # ---------------------------------------------------------------- layers
 
 
-def _rescaled(layer: QConv2D | QDense, sums: Array) -> Array:
+def _rescaled(layer: QConv2D | QConvTranspose2D | QDense, sums: Array) -> Array:
     """`sums` [..., channels]."""
     columns = [
         rescale(layer.rounding, sums[..., c], layer.x.scale, float(layer.weight_scales[c]), layer.y.scale)
@@ -126,6 +132,38 @@ def _conv2d(layer: QConv2D, data: Array) -> Array:
     return _rescaled(layer, sums)
 
 
+def _conv2d_transposed(layer: QConvTranspose2D, data: Array) -> Array:
+    """Each input spreads over the outputs under its window; what lies on the pads is cut off."""
+    height, width, channels = layer.input
+    x = data.reshape(layer.batch, height, width, channels).astype(np.int64) - layer.x.zero_point
+    weights = layer.weights.astype(np.int64) - layer.weight_zeros.reshape(-1, 1, 1, 1)
+    out_channels, kernel_height, kernel_width, depth = weights.shape
+    per_group = out_channels // layer.groups
+    top, left, _, _ = layer.pads
+    out_height, out_width, _ = layer.output
+    spread = [
+        (n - 1) * s + (k - 1) * d + 1 + out
+        for n, s, k, d, out in zip(
+            layer.input, layer.strides, (kernel_height, kernel_width), layer.dilations, layer.output, strict=False
+        )
+    ]
+    sums = np.zeros((layer.batch, *spread, out_channels), np.int64) + layer.bias.astype(np.int64)
+    for y in range(height):
+        for column in range(width):
+            for ky in range(kernel_height):
+                for kx in range(kernel_width):
+                    place = (
+                        slice(None),
+                        y * layer.strides[0] + ky * layer.dilations[0],
+                        column * layer.strides[1] + kx * layer.dilations[1],
+                    )
+                    for group in range(layer.groups):
+                        outs = slice(group * per_group, (group + 1) * per_group)
+                        ins = slice(group * depth, (group + 1) * depth)
+                        sums[(*place, outs)] += x[:, y, column, ins] @ weights[outs, ky, kx].T
+    return _rescaled(layer, sums[:, top : top + out_height, left : left + out_width])
+
+
 def _dense(layer: QDense, data: Array) -> Array:
     x = data.reshape(layer.rows, -1).astype(np.int64) - layer.x.zero_point
     weights = layer.weights.astype(np.int64) - layer.weight_zeros.reshape(-1, 1)
@@ -137,8 +175,9 @@ def _dense(layer: QDense, data: Array) -> Array:
 def _matmul(layer: QMatMul, a: Array, b: Array) -> Array:
     left = a.reshape(layer.batch, layer.m, layer.k).astype(np.int64) - layer.a.zero_point
     right = b.reshape(layer.batch, layer.k, layer.n).astype(np.int64) - layer.b.zero_point
-    values = rescale(layer.rounding, left @ right, layer.a.scale, layer.b.scale, layer.y.scale)
-    return finish(values, layer.y, full(layer.y))
+    sums = left @ right + (0 if layer.bias is None else layer.bias.astype(np.int64))
+    values = rescale(layer.rounding, sums, layer.a.scale, layer.b.scale, layer.y.scale)
+    return finish(values, layer.y, layer.clamp or full(layer.y))
 
 
 def _binary(layer: QBinary, a: Array, b: Array | None = None) -> Array:
@@ -146,13 +185,31 @@ def _binary(layer: QBinary, a: Array, b: Array | None = None) -> Array:
     assert second is not None
     x = a.reshape(layer.a_shape).astype(np.int64) - layer.a.zero_point
     y = second.reshape(layer.b_shape).astype(np.int64) - layer.b.zero_point
+    if layer.kind in ("max", "min"):
+        chosen = {"max": np.maximum, "min": np.minimum}[layer.kind](x, y)
+        return finish(chosen, layer.y, full(layer.y))
     if layer.rounding != "double":
         left, right = x.astype(F) * F(layer.a.scale), y.astype(F) * F(layer.b.scale)
-        value = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[layer.kind](left, right)
+        functions = {
+            "add": np.add,
+            "sub": np.subtract,
+            "mul": np.multiply,
+            "squared_difference": lambda a, b: (a - b) * (a - b),
+            "prelu": lambda a, b: np.where(a < 0, a * b, a),
+        }
+        value = functions[layer.kind](left, right)
         return finish(np.rint(value / F(layer.y.scale)).astype(np.int64), layer.y, layer.clamp)
     if layer.kind == "mul":
         return finish(double(x * y, layer.a.scale * layer.b.scale / layer.y.scale), layer.y, layer.clamp)
+    if layer.kind == "prelu":
+        ratio, slope = F(layer.a.scale) / F(layer.y.scale), F(layer.a.scale) * F(layer.b.scale)
+        sloped = double(x * y, float(slope / F(layer.y.scale)))
+        return finish(np.where(x >= 0, double(x, float(ratio)), sloped), layer.y, layer.clamp)
     twice = 2.0 * max(layer.a.scale, layer.b.scale)
+    if layer.kind == "squared_difference":
+        difference = double(x * 2**7, layer.a.scale / twice) - double(y * 2**7, layer.b.scale / twice)
+        values = double(difference**2, twice**2 / (2.0**14 * layer.y.scale))
+        return finish(values, layer.y, layer.clamp)
     left = double(x * 2**20, layer.a.scale / twice)
     right = double(y * 2**20, layer.b.scale / twice)
     total = left + right if layer.kind == "add" else left - right
@@ -221,6 +278,42 @@ def _sum_of_image(values: Array) -> Array:
     for i in range(whole, flat.shape[1]):
         total = total + flat[:, i]
     return total
+
+
+def _reduce(layer: QReduce, data: Array) -> Array:
+    x = data.reshape(layer.outer, layer.count, layer.inner).astype(np.int64)
+    if layer.kind in ("max", "min"):
+        extreme: Array = {"max": np.max, "min": np.min}[layer.kind](x, axis=1).astype(layer.y.dtype)
+        return extreme
+    sums = (x - layer.x.zero_point).sum(axis=1)
+    count = layer.count if layer.kind == "mean" else 1
+    if layer.rounding == "double":
+        q, exponent = multiplier(layer.x.scale / layer.y.scale)
+        bits = min(count.bit_length() - 1, 31 + exponent)
+        return finish(double_by(sums, (q << bits) // count, exponent - bits), layer.y, layer.clamp)
+    real = sums.astype(F) * F(layer.x.scale) / F(count) / F(layer.y.scale)
+    return finish(np.rint(real).astype(np.int64), layer.y, layer.clamp)
+
+
+def _resize(layer: QResize, data: Array) -> Array:
+    """Both neighbours along each axis, with weights in units of 1 / 1024."""
+    height, width, channels = layer.input
+    x = data.reshape(layer.batch, height, width, channels).astype(np.int64)
+    sides = []
+    for size, out in zip((height, width), layer.output, strict=True):
+        step = (1024 * size + out // 2) // out
+        if layer.align_corners and out > 1:
+            step = (1024 * (size - 1) + (out - 1) // 2) // (out - 1)
+        place = np.arange(out) * step + (step // 2 - 512 if layer.half_pixels else 0)
+        lower = np.clip(place // 1024, 0, size - 1)
+        upper = np.clip(-(-place // 1024), 0, size - 1)
+        sides.append((lower, upper, place - 1024 * lower))
+    (top, bottom, down), (left, right, across) = sides
+    across, down = across.reshape(-1, 1), down.reshape(-1, 1, 1)
+    rows = [x[:, row][:, :, left] * (1024 - across) + x[:, row][:, :, right] * across for row in (top, bottom)]
+    total = rows[0] * (1024 - down) + rows[1] * down
+    rounded: Array = np.sign(total) * ((np.abs(total) + 2**19) // 2**20)
+    return rounded.astype(layer.x.dtype)
 
 
 def _table(layer: QTable, data: Array) -> Array:

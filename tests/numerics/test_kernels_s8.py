@@ -22,10 +22,13 @@ from tvm_tool.compiler.layers import Array, Need
 from tvm_tool.compiler.quantized_layers import (
     QBinary,
     QConv2D,
+    QConvTranspose2D,
     QDense,
     QLayer,
     QMatMul,
     QPool2D,
+    QReduce,
+    QResize,
     QSoftmax,
     QTable,
     Quantization,
@@ -63,7 +66,7 @@ def needs(*programs: str) -> None:
 
 def input_sizes(layer: QLayer) -> tuple[int, ...]:
     """Elements of each input."""
-    if isinstance(layer, QConv2D | QPool2D):
+    if isinstance(layer, QConv2D | QConvTranspose2D | QPool2D | QResize):
         return (layer.batch * int(np.prod(layer.input)),)
     if isinstance(layer, QDense):
         return (layer.rows * layer.weights.shape[1],)
@@ -74,6 +77,8 @@ def input_sizes(layer: QLayer) -> tuple[int, ...]:
         return sizes if layer.constant is None else sizes[:1]
     if isinstance(layer, QSoftmax):
         return (layer.rows * layer.columns,)
+    if isinstance(layer, QReduce):
+        return (layer.outer * layer.count * layer.inner,)
     assert isinstance(layer, QTable)
     return (layer.elements,)
 

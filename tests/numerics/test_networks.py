@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from tests.models import mlperf_tiny
 from tests.support.host import HostModel, build, error_of
 
 TOLERANCE = 1e-5
-MODELS = Path(os.environ.get("TVM_TOOL_MODELS", Path(__file__).parents[3] / "shared" / "models"))
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 
 # Planned bytes are at most these: the lower bound, which the planner must reach.
@@ -60,23 +58,6 @@ def test_digits(tmp_path: Path) -> None:
     session = onnxruntime.InferenceSession(str(DIGITS / "digits.onnx"))
     for image, (scores,) in zip(images["image"], outputs, strict=True):
         assert error_of(scores, session.run(None, {"image": image[None]})[0]) <= TOLERANCE
-
-
-@pytest.mark.parametrize(
-    "file",
-    [
-        "mnist-8.onnx",
-        "cct_tiny_transformer.onnx",
-        "micro_kws_m_static_fp32.onnx",
-        "averagepool_count_include_pad.onnx",
-    ],
-)
-def test_models_from_the_field(file: str, tmp_path: Path) -> None:
-    path = MODELS / "field" / file
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    plan = check(path, tmp_path).compiled.plan
-    assert plan.bytes == plan.lower_bound
 
 
 @pytest.mark.parametrize("make", [mlperf_tiny.kws, mlperf_tiny.ad])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 
 from tests.support.host import Array, build, error_of
 from tvm_tool.errors import UnsupportedError
@@ -190,6 +190,7 @@ CASES = [
     Case("slice", "Slice", [X, i64(1, 0), i64(5, 6), i64(2, 3), i64(2, 1)]),
     Case("slice_negative", "Slice", [(3, 7), i64(-1), i64(-8), i64(1), i64(-2)]),
     Case("gather", "Gather", [(5, 4), i64(4, 0, 2)]),
+    Case("gather_the_only_one", "Gather", [(1, 4), i64(0, 0)]),
     Case(
         "gather_elements", "GatherElements", [(3, 3), np.array([[0, 2, 1], [1, 0, 2]], np.int64)], {"axis": 0}
     ),
@@ -211,6 +212,15 @@ CASES = [
         "Resize",
         [(1, 2, 4, 4), None, None, i64(1, 2, 7, 9)],
         {"mode": "linear", "coordinate_transformation_mode": "half_pixel"},
+    ),
+    *(
+        Case(
+            f"resize_to_{height}_by_{width}",
+            "Resize",
+            [(1, 2, rows, 3), None, None, i64(1, 2, height, width)],
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+        )
+        for rows, height, width in [(1, 1, 7), (4, 1, 7), (4, 6, 1), (4, 1, 1), (1, 2, 1)]
     ),
     Case("trilu", "Trilu", [(4, 4)]),
     Case("einsum", "Einsum", [(2, 3), (3, 4)], {"equation": "ij,jk->ik"}),
@@ -271,6 +281,28 @@ def test_operator_matches_onnxruntime(case: Case, tmp_path: Path) -> None:
     for sample, outputs in zip(samples, built.run(samples), strict=True):
         for got, want in zip(outputs, reference.run(None, sample), strict=True):
             assert error_of(got, np.asarray(want)) <= TOLERANCE
+
+
+def test_a_value_is_read_at_several_places_of_its_reader(tmp_path: Path) -> None:
+    """Computed where it is read, it would be there for one of the places alone."""
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]>
+        g (uint8[1,2,5] x) => (uint8[2,3,5] y)
+        <float s = {0.03}, uint8 z = {255}, float t = {0.05}, uint8 u = {146}, int64[6] p = {0,1,0,0,0,0}>
+        {
+            a = DequantizeLinear(x, s, z)
+            b = Pad<mode = "reflect">(a, p)
+            c = QuantizeLinear(b, t, u)
+            d = DequantizeLinear(c, t, u)
+            e = DequantizeLinear(c, t, u)
+            f = Concat<axis = 0>(d, e)
+            y = QuantizeLinear(f, t, u)
+        }"""
+    )
+    sample = {"x": np.arange(0, 250, 25, np.uint8).reshape(1, 2, 5)}
+    ((got,),) = build(model, tmp_path).run([sample])
+    (want,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, sample)
+    assert np.array_equal(got, want)
 
 
 def test_indices_of_the_input_never_lead_outside(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from onnxruntime.quantization import (
 from tests.models import mlperf_tiny
 from tests.support.host import Array, HostModel, build
 from tvm_tool.compiler.frontend.onnx_model import load_onnx
-
-MODELS = Path(os.environ.get("TVM_TOOL_MODELS", Path(__file__).parents[3] / "shared" / "models"))
 
 
 class Reader(CalibrationDataReader):  # type: ignore[misc]
@@ -103,16 +100,3 @@ def test_models_quantised_by_onnxruntime(name: str, options: dict[str, Any], tmp
     built = build(path, tmp_path / "built")
     assert not floats_left(built)
     assert max(compare(path, built)) == 0.0
-
-
-def test_keyword_spotting_from_the_field(tmp_path: Path) -> None:
-    path = MODELS / "field" / "micro_kws_m_static_qdq.onnx"
-    if not path.exists():
-        pytest.skip(f"{path} is not here")
-    fixed = onnx.load(path)
-    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
-    target = tmp_path / "kws.onnx"
-    onnx.save(fixed, target)
-    built = build(target, tmp_path / "built")
-    assert not floats_left(built)
-    assert max(compare(target, built, 20)) == 0.0

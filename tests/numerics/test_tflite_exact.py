@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.host import Array, build
+from tvm_tool.compiler.frontend import tflite_model
+from tvm_tool.compiler.frontend.tflite_file import read_tflite
+from tvm_tool.compiler.frontend.tflite_tensors import TfliteFile
 
 MODELS = Path(os.environ.get("TVM_TOOL_MODELS", Path(__file__).parents[3] / "shared" / "models"))
 
@@ -57,6 +62,54 @@ def test_the_bytes_are_those_of_tflm(name: str, tmp_path: Path) -> None:
     assert len(wanted) == 4
     samples = [{source["name"]: pattern(p, source["bytes"]).reshape(source["shape"])} for p in range(4)]
     assert [one[0].tobytes().hex() for one in built.run(samples)] == wanted
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What is recorded of the output of one operator."""
+
+    tensor: int
+    crc: int
+    first: str
+
+
+def recorded_layers(layers: str) -> list[list[Layer]]:
+    """The layers for each input pattern."""
+    text = (MODELS / "expected_tflm_layers" / f"layers_{layers}_m4f.txt").read_text(encoding="utf-8")
+    line = re.compile(r"^OP \d+ tensor=(\d+) bytes=\d+ crc32=([0-9a-f]+) first=([0-9a-f]+)$", re.MULTILINE)
+    return [
+        [Layer(int(tensor), int(crc, 16), first) for tensor, crc, first in line.findall(part)]
+        for part in text.split("PATTERN")[1:]
+    ]
+
+
+@pytest.mark.parametrize("name", MODEL_FACTS)
+def test_every_layer_is_that_of_tflm(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output of every operator is made an output of the model."""
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    patterns = recorded_layers(MODEL_FACTS[name][1])
+    assert len(patterns) == 4
+    recorded = {layer.tensor for layer in patterns[0]}
+
+    def read(path: Path) -> TfliteFile:
+        file = read_tflite(path)
+        inner = [t for t in file.tensors if t.index in recorded - {o.index for o in file.outputs}]
+        return replace(file, outputs=(*file.outputs, *inner))
+
+    monkeypatch.setattr(tflite_model, "read_tflite", read)
+    built = build(path, tmp_path)
+    tensors = [tensor.index for tensor in read(path).outputs]
+    assert set(tensors) == recorded
+    source = built.metadata["inputs"][0]
+    samples = [{source["name"]: pattern(p, source["bytes"]).reshape(source["shape"])} for p in range(4)]
+    for outputs, layers in zip(built.run(samples), patterns, strict=True):
+        data = {tensor: output.tobytes() for tensor, output in zip(tensors, outputs, strict=True)}
+        for layer in layers:
+            found = data[layer.tensor]
+            assert found.hex().startswith(layer.first), layer
+            assert zlib.crc32(found) == layer.crc, layer
 
 
 @pytest.mark.parametrize("name", MODEL_FACTS)

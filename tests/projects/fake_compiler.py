@@ -7,6 +7,8 @@ A toy model is a text file with lines of one word and a value:
     seconds 5               how long the compilation takes after the first output is there
     error some text         the compilation fails
 
+With calibration data, a text file or a folder of them, the numbers in them are added to the scale.
+
 It knows nothing of the package under test, so it cannot hide an error of it.
 """
 
@@ -72,10 +74,21 @@ def main() -> int:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--no-runtime", action="store_true", required=True)
     parser.add_argument("--quiet", action="store_true")
-    for option in ("name", "board", "optimize", "shapes", "weights", "arena", "workspace-io"):
+    parser.add_argument("--calibration", type=Path)
+    for option in (
+        "name",
+        "board",
+        "optimize",
+        "shapes",
+        "weights",
+        "arena",
+        "workspace-io",
+        "quantize",
+        "io",
+    ):
         parser.add_argument(f"--{option}")
     given = parser.parse_args()
-    text = given.model.read_text(encoding="utf-8")
+    text = given.model.read_text(encoding="utf-8", errors="replace")
     toy = {key: value for key, _, value in (line.partition(" ") for line in text.splitlines())}
     if "error" in toy:
         print(f"error: {given.model}: {toy['error']}", file=sys.stderr)
@@ -83,10 +96,14 @@ def main() -> int:
     if not given.quiet:
         print(f"toy: {given.name}: done")
     options = {k: v for k, v in vars(given).items() if k in ("board", "optimize", "shapes") and v}
+    offset = 0.0
+    if given.calibration:
+        data = given.calibration
+        offset = sum(float(f.read_text()) for f in (data.glob("*.np[yz]") if data.is_dir() else [data]))
     words = {
         "name": given.name,
         "NAME": given.name.upper(),
-        "scale": float(toy.get("scale", "1")),
+        "scale": float(toy.get("scale", "1")) + offset,
         "options": " ".join(f"{k}={v}" for k, v in options.items()),
     }
     metadata = {
@@ -102,6 +119,8 @@ def main() -> int:
     time.sleep(float(toy.get("seconds", "0")))
     write(given.output / f"{given.name}.h", HEADER.format(**words))
     write(given.output / f"{given.name}_weights.c", WEIGHTS.format(**words))
+    if given.calibration:
+        write(given.output / f"{given.name}_quantized.onnx", str(offset))
     write(given.output / f"{given.name}.json", json.dumps(metadata, indent=1))
     return 0
 

@@ -39,11 +39,14 @@ def checkout(tmp_path: Path) -> Callable[[str], Project]:
     return copy
 
 
-@pytest.mark.parametrize(("board", "optimize"), [("stm32f412", "size"), ("mps2_an385", "speed")])
-def test_demo(checkout: Callable[[str], Project], board: str, optimize: str) -> None:
+@pytest.mark.parametrize(
+    ("board", "optimize", "quantize"),
+    [("stm32f412", "size", "none"), ("mps2_an385", "speed", "none"), ("stm32f412", "speed", "int8")],
+)
+def test_demo(checkout: Callable[[str], Project], board: str, optimize: str, quantize: str) -> None:
     demo = checkout("demo")
     before = demo.files()
-    arguments = (f"board={board}", f"optimize={optimize}")
+    arguments = (f"board={board}", f"optimize={optimize}", f"quantize={quantize}")
     output = demo.run(*arguments, "-j2").output
     assert f"digits.elf on {board}\n" in output
     assert "budget" in output or board == "mps2_an385"
@@ -56,6 +59,7 @@ def test_demo(checkout: Callable[[str], Project], board: str, optimize: str) -> 
     output = demo.run(*arguments, "verify").output
     assert "360 of 360 (100.0 %)" in output
     assert "equal to the reference" in output
+    assert ("float model" in output) == (quantize == "int8")
     output = demo.run(*arguments, "run").output
     assert output.count("image ") == 100
     assert "100 images are read right\n" in output

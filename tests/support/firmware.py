@@ -18,7 +18,7 @@ from tvm_tool.paths import runtime_dir, startup_dir
 
 OPTIMIZE = {"speed": ["-O2"], "size": ["-Os"]}
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffunction-sections", "-fdata-sections"]
-LINK = ["--specs=nano.specs", "-nostartfiles", "-Wl,--gc-sections"]
+LINK = ["-nostartfiles", "-Wl,--gc-sections"]
 
 # A firmware whose only purpose is that the model is in it and can run.
 MAIN = """
@@ -51,6 +51,7 @@ def build_firmware(
     optimize: str = "speed",
     lto: bool = True,
     plain: bool = False,
+    flags: Sequence[str] = (),
     **options: Any,
 ) -> Firmware:
     """Compile `model` for a board and link it with a main that runs it once."""
@@ -63,7 +64,11 @@ def build_firmware(
     main.write_text(main_text(json.loads(metadata.read_text(encoding="utf-8"))))
     units = sorted(folder.glob("*.c"))
     elf = link(
-        board, units, folder, folder / "firmware.elf", [*OPTIMIZE[optimize], *(["-flto"] if lto else [])]
+        board,
+        units,
+        folder,
+        folder / "firmware.elf",
+        [*OPTIMIZE[optimize], *(["-flto"] if lto else []), *flags],
     )
     return Firmware(elf, metadata, board, compiled)
 
@@ -86,7 +91,15 @@ def link(board: Board, units: Iterable[Path], include: Path, elf: Path, flags: S
     script = elf.with_suffix(".ld")
     script.write_text(linker_script(board))
     startup = startup_dir() / core.startup
-    command = [f"{core.toolchain}gcc", *core.flags, *FLAGS, *flags, f"-I{include}", f"-I{runtime_dir()}"]
+    command = [
+        f"{core.toolchain}gcc",
+        *core.flags,
+        *core.libc,
+        *FLAGS,
+        *flags,
+        f"-I{include}",
+        f"-I{runtime_dir()}",
+    ]
     command += [f"-I{startup_dir()}", *map(str, units), str(startup), *LINK, "-T", str(script)]
     command += [f"-Wl,-Map={elf.with_suffix('.map')}", "-lm", "-o", str(elf)]
     subprocess.run(command, check=True)

@@ -35,7 +35,8 @@ ONLY = {
 }
 
 # Runs the model on one set of inputs after another: reads them from standard input, writes outputs
-# to standard output. The workspace is heap memory of the exact size, full of NaNs before each run.
+# to standard output. The workspace is heap memory of the exact size, full of NaNs before each run, but for
+# the states of the model.
 MAIN = """
 #include "@name@.h"
 #include <stdio.h>
@@ -48,8 +49,9 @@ int main(void)
     struct tvmgen_@name@_inputs in;
     struct tvmgen_@name@_outputs out;
 @allocate@
+@reset@
     while (@read@) {
-        memset(workspace, 0xff, TVMGEN_@NAME@_WORKSPACE_SIZE);
+        memset(workspace + @kept@, 0xff, TVMGEN_@NAME@_WORKSPACE_SIZE - @kept@);
         int32_t status = tvmgen_@name@_run_in(workspace, &in, &out);
         if (status != TVM_OK) {
             return 2;
@@ -182,6 +184,9 @@ def main_text(metadata: Mapping[str, Any]) -> str:
     if not read:
         read.append("getchar() != EOF")
     text = MAIN.replace("@name@", name).replace("@NAME@", name.upper())
+    kept = metadata["workspace"]["state_bytes"]
+    reset = f"    if (tvmgen_{name}_reset_in(workspace) != TVM_OK) {{ return 3; }}" if kept else ""
+    text = text.replace("@kept@", str(kept)).replace("@reset@", reset)
     text = text.replace("@allocate@", "\n".join(allocate)).replace("@read@", " && ".join(read))
     return text.replace("@write@", "\n".join(write))
 

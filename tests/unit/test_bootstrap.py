@@ -241,6 +241,40 @@ def test_install_that_changes_nothing_is_noticed(machine: Machine) -> None:
     assert "still missing: qemu-system-arm" in result.stderr
 
 
+RISCV = "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
+
+
+@pytest.mark.parametrize("status", ["0", "100"], ids=["installed", "not there"])
+def test_pytest_gets_riscv_where_that_is_possible(machine: Machine, status: str) -> None:
+    machine.add("pytest", "echo tested")
+    machine.add("apt-get", APT)
+    machine.add("id", "echo 0")
+    result = machine.bootstrap("pytest", STUB_APT=status)
+    assert (result.returncode, result.stdout) == (0, "tested\n")
+    assert ("tests for RISC-V are skipped" in result.stderr) == (status != "0")
+    installed = [line.partition("Timeout=120 ")[2] for line in machine.log() if "install" in line]
+    assert installed == [f"{RISCV} qemu-system-misc"]
+
+
+def test_riscv_is_not_installed_without_need(machine: Machine) -> None:
+    machine.add("pytest", "echo tested")
+    machine.add("apt-get", APT)
+    machine.add("id", "echo 0")
+    assert succeed(machine) == ["venv", "pip"]
+    machine.add("riscv64-unknown-elf-gcc", 'echo "/usr/lib/picolibc.specs"')
+    machine.add("qemu-system-riscv32")
+    assert machine.bootstrap("pytest").stdout == "tested\n"
+    assert machine.log() == []
+
+
+def test_without_root_pytest_does_without_riscv(machine: Machine) -> None:
+    machine.add("pytest", "echo tested")
+    machine.add("apt-get", APT)
+    result = machine.bootstrap("pytest")
+    assert (result.returncode, result.stdout) == (0, "tested\n")
+    assert machine.log() == ["venv", "pip"]
+
+
 @pytest.mark.parametrize("script", ["bootstrap", ".ci/run"])
 def test_scripts_pass_shellcheck(script: str) -> None:
     shellcheck = shutil.which("shellcheck")

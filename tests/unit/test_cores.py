@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from tvm_tool.cores import CORE_NAMES, check_flags, core_named, machine_flags
+from tvm_tool.cores import CORE_NAMES, Core, check_flags, core_named, machine_flags
 from tvm_tool.errors import ToolchainError
 from tvm_tool.paths import linker_scripts_dir, startup_dir
 
+RV32 = core_named("rv32imc")
 M3, M4F, M4 = core_named("cortex-m3"), core_named("cortex-m4f"), core_named("cortex-m4")
 
 
@@ -38,7 +39,22 @@ def macros(gcc: str, flags: Sequence[str]) -> dict[str, str]:
     return {line.split()[1]: line.split()[-1] for line in done.stdout.splitlines()}
 
 
-@pytest.mark.parametrize("name", CORE_NAMES)
+def test_flags_of_riscv() -> None:
+    assert RV32.flags == ("-march=rv32imc", "-mabi=ilp32")
+    assert (RV32.riscv, M3.riscv, RV32.fpu, RV32.isa) == (True, False, False, "rv32")
+
+
+def test_the_compiler_agrees_on_riscv() -> None:
+    gcc = shutil.which(RV32.toolchain + "gcc")
+    if gcc is None:
+        pytest.skip(f"{RV32.toolchain}gcc is not installed")
+    defined = macros(gcc, RV32.flags)
+    assert defined["__riscv_xlen"] == "32"
+    assert {"__riscv_mul", "__riscv_compressed", "__riscv_float_abi_soft"} <= set(defined)
+    assert not {"__riscv_flen", "__riscv_atomic"} & set(defined)
+
+
+@pytest.mark.parametrize("name", [name for name in CORE_NAMES if name != "rv32imc"])
 def test_the_compiler_agrees(name: str) -> None:
     core = core_named(name)
     gcc = shutil.which(core.toolchain + "gcc")
@@ -98,6 +114,30 @@ def test_flags_that_contradict(flags: str | list[object], theirs: str, ours: str
         check_flags(M4F, flags, where="CCFLAGS")
     assert f"CCFLAGS: {theirs} contradicts {ours} of core cortex-m4f" in str(caught.value)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "flags", [[], RV32.flags, "-march=rv32imc_zicsr -mabi=ilp32", ["-mabi=ilp32", "-mcmodel=medany"]]
+)
+def test_flags_that_agree_with_riscv(flags: str | list[str]) -> None:
+    check_flags(RV32, flags)
+
+
+@pytest.mark.parametrize(
+    ("core", "flags", "words"),
+    [
+        (RV32, "-march=rv32imac", "-march=rv32imac contradicts -march=rv32imc of core rv32imc"),
+        (RV32, "-march=rv64imc", "-march=rv64imc contradicts -march=rv32imc"),
+        (RV32, "-mabi=ilp32f", "-mabi=ilp32f contradicts -mabi=ilp32"),
+        (RV32, "-mcpu=cortex-m4", "-mcpu=cortex-m4 contradicts -march=rv32imc -mabi=ilp32"),
+        (RV32, "-mthumb", "-mthumb contradicts -march=rv32imc"),
+        (M3, "-mabi=ilp32", "-mabi=ilp32 contradicts -mcpu=cortex-m3"),
+    ],
+)
+def test_flags_of_another_family(core: Core, flags: str, words: str) -> None:
+    with pytest.raises(ToolchainError) as caught:
+        check_flags(core, flags)
+    assert words in str(caught.value)
 
 
 def test_all_contradictions_in_one_message() -> None:

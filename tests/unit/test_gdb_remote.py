@@ -18,6 +18,13 @@ from tvm_tool.target.gdb_remote import ConnectionLostError, GdbRemote, ProgramEn
 Answer = Callable[[str], "list[str] | None"]
 
 
+DESCRIPTION = {
+    "target.xml": '<target><xi:include href="core.xml"/><xi:include href="more.xml"/></target>',
+    "core.xml": '<feature><reg name="r0" bitsize="32"/><reg name="sp" bitsize="32" regnum="13"/></feature>',
+    "more.xml": '<feature><reg bitsize="32" name="lr"/><reg name="mtvec" regnum="838"/></feature>',
+}
+
+
 def packet(payload: str) -> bytes:
     data = payload.encode("latin-1")
     return b"$%s#%02x" % (data, sum(data) % 256)
@@ -61,7 +68,11 @@ class Server(threading.Thread):
         if command == "qSupported":
             self._socket.sendall(packet(self._greeting))
         elif command.startswith("qXfer"):
-            self._socket.sendall(packet("l<target/>"))
+            _, file, span = command.rsplit(":", 2)
+            start, size = (int(number, 16) for number in span.split(","))
+            piece = DESCRIPTION[file][start : start + min(size, 40)]
+            more = start + len(piece) < len(DESCRIPTION[file])
+            self._socket.sendall(packet(("m" if more else "l") + piece))
         else:
             self.commands.append(command)
             answers = self._answer(command)
@@ -109,6 +120,29 @@ def test_registers_are_little_endian() -> None:
         assert gdb.read_register(13) == 0x12345678
         gdb.write_register(25, 0x01000000)
     assert server.commands == ["pd", "P19=00000001"]
+
+
+def test_registers_have_the_names_of_the_description() -> None:
+    with serving(lambda command: []) as (gdb, server):
+        names = ("r0", "sp", "lr", "mtvec")
+        assert [gdb.register_number(name) for name in names] == [0, 13, 14, 838]
+        with pytest.raises(TargetError, match="no register 'pc'"):
+            gdb.register_number("pc")
+    assert server.commands == []
+
+
+def test_without_a_description_no_register_has_a_name() -> None:
+    with (
+        serving(lambda command: [], greeting="PacketSize=40") as (gdb, _),
+        pytest.raises(TargetError, match="no register 'r0'"),
+    ):
+        gdb.register_number("r0")
+
+
+def test_one_instruction() -> None:
+    with serving(lambda command: ["T05thread:01;"]) as (gdb, server):
+        gdb.step()
+    assert server.commands == ["s"]
 
 
 def test_breakpoints_lose_the_thumb_bit() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tvm_tool.compiler.memory import Item, best_placement, lower_bound, plan_memory
-from tvm_tool.compiler.program import INPUT, INTERMEDIATE, OUTPUT, KernelCall, Program, Tensor
+from tvm_tool.compiler.memory import READY_BYTES, Item, best_placement, lower_bound, plan_memory
+from tvm_tool.compiler.program import INPUT, INTERMEDIATE, OUTPUT, STATE, KernelCall, Program, State, Tensor
 
 items = st.lists(
     st.builds(
@@ -85,3 +86,60 @@ def test_in_place_calls_share_one_buffer() -> None:
     plan = plan_memory(program([64, 32, 32, 32, 64], in_place=(0,)), workspace_io=False)
     assert plan.bytes == 32
     assert len({plan.tensors[t] for t in (1, 2, 3)}) == 1
+
+
+@st.composite
+def programs_with_states(draw: st.DrawFn) -> Program:
+    """A chain with scratch, in which calls also read states and some write them in place."""
+    sizes = draw(st.lists(st.integers(1, 60), min_size=3, max_size=8))
+    kinds = draw(st.lists(st.sampled_from(["uint8", "float32", "int64"]), min_size=1, max_size=4))
+    chain = program(sizes, in_place=(0,), scratch=(draw(st.integers(1, 50)),))
+    first = len(chain.tensors)
+    tensors = [
+        Tensor(first + i, f"s{i}", kind, (draw(st.integers(1, 9)),), STATE) for i, kind in enumerate(kinds)
+    ]
+    calls = list(chain.calls)
+    for tensor in tensors:
+        reader = draw(st.integers(0, len(calls) - 1))
+        calls[reader] = replace(calls[reader], inputs=(*calls[reader].inputs, tensor.index))
+        writer = draw(st.integers(reader, len(calls) - 1))
+        calls[writer] = replace(calls[writer], outputs=(*calls[writer].outputs, tensor.index))
+    states = tuple(State(t.index) for t in tensors)
+    return replace(chain, tensors=(*chain.tensors, *tensors), calls=tuple(calls), states=states)
+
+
+@given(programs_with_states(), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_nothing_ever_overlaps_a_state(found: Program, workspace_io: bool) -> None:
+    plan = plan_memory(found, workspace_io)
+    places = [(offset, found.tensors[index].bytes, index) for index, offset in plan.tensors.items()]
+    places += [(offset, found.calls[call].scratch[0], -1) for (call, _), offset in plan.scratch.items()]
+    for state in found.states:
+        start = plan.tensors[state.tensor]
+        end = start + found.tensors[state.tensor].bytes
+        assert READY_BYTES <= start < end <= plan.state_bytes
+        assert start % (8 if found.tensors[state.tensor].dtype == "int64" else 4) == 0
+        for offset, size, index in places:
+            assert index == state.tensor or offset + size <= start or end <= offset
+    kept = {state.tensor for state in found.states}
+    assert all(offset >= plan.state_bytes for offset, _, index in places if index not in kept)
+    assert all(b.offset + b.bytes <= plan.bytes for b in plan.buffers)
+    assert plan.lower_bound <= plan.bytes
+
+
+def test_the_head_of_a_workspace_with_states_is_theirs() -> None:
+    chain = program([64, 32, 16, 64])
+    tensor = Tensor(4, "s", "float32", (5,), STATE)
+    calls = tuple(replace(c, inputs=(*c.inputs, 4), outputs=(*c.outputs, 4)) for c in chain.calls)
+    plan = plan_memory(
+        replace(chain, tensors=(*chain.tensors, tensor), calls=calls, states=(State(4),)), workspace_io=False
+    )
+    assert (plan.tensors[4], plan.state_bytes) == (4, 24)
+    assert min(plan.tensors[1], plan.tensors[2]) == 32
+    assert plan.bytes == plan.lower_bound == 80
+
+
+def test_without_states_there_is_no_head() -> None:
+    plan = plan_memory(program([64, 32, 16, 64]), workspace_io=False)
+    assert plan.state_bytes == 0
+    assert min(plan.tensors.values()) == 0

@@ -126,6 +126,12 @@ def test_transpose_that_is_also_an_output(tmp_path: Path) -> None:
     assert operators(same(source, tmp_path)) == ["Transpose", "Neg"]
 
 
+def test_parts_that_nobody_reads_are_not_split_off(tmp_path: Path) -> None:
+    source = "g (float[2,6] x) => (float[2,3] y) <int64[3] n = {1,3,2}>"
+    source += " { a, b, c = Split<axis = -1>(x, n)\n y = Neg(b) }"
+    assert operators(same(source, tmp_path)) == ["Slice", "Neg"]
+
+
 def test_empty_optional_outputs(tmp_path: Path) -> None:
     source = "g (float[1,1,2] x) => (float[1,1,3] h) <float[1,9,2] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9},"
     source += " float[1,9,3] r = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9}>"

@@ -47,12 +47,12 @@ def test_refusals(body: str, words: str, tmp_path: Path) -> None:
     assert words in refusal(f"g (float[2,3] x) => (float[2,3] y) {{ {body} }}", tmp_path)
 
 
-@pytest.mark.parametrize("opset", [1, 7, 99])
+@pytest.mark.parametrize("opset", [0, 99])
 def test_opsets_out_of_range(opset: int, tmp_path: Path) -> None:
     head = f'<ir_version: 8, opset_import: ["": {opset}]>\n'
     message = refusal("g (float[2] x) => (float[2] y) { y = Relu(x) }", tmp_path, head)
     assert f"opset {opset}" in message
-    assert f"opset 8 to {onnx.defs.onnx_opset_version()}" in message
+    assert f"opset 1 to {onnx.defs.onnx_opset_version()}" in message
 
 
 def test_newer_file_format(tmp_path: Path) -> None:
@@ -119,7 +119,6 @@ TRAINED = (
         TRAINED,
         "g (float[2] x) => (float[2] y) <float r = {0.5}, bool t = {1}> { [n] y = Dropout(x, r, t) }",
         "g (float[2] x, bool t) => (float[2] y) <float r = {0.5}> { [n] y = Dropout(x, r, t) }",
-        "g (float[2] x) => (float[2] y, bool[2] m) { [n] y, m = Dropout(x) }",
     ],
 )
 def test_training_mode(source: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,16 @@ def test_arguments_read_back_as_the_same_options() -> None:
     words = option_arguments(options)
     given = {words[i].lstrip("-").replace("-", "_"): words[i + 1] for i in range(0, len(words), 2)}
     assert parse_options("other.onnx", given) == options
+
+
+def test_how_to_quantise_reads_back_too() -> None:
+    given = {"quantize": "int8", "calibration": Path("a b/x.npz"), "io": "int8"}
+    options = parse_options("m.onnx", given)
+    words = option_arguments(options)
+    read = {words[i].lstrip("-").replace("-", "_"): words[i + 1] for i in range(0, len(words), 2)}
+    assert read == {"name": "m", "quantize": "int8", "calibration": str(Path("a b/x.npz")), "io": "int8"}
+    assert parse_options("m.onnx", read) == options
+    assert parse_options("m.onnx", {"quantize": "none", "calibration": None, "io": "float"}).io == "float"
 
 
 def test_a_tensor_name_may_hold_the_signs_that_separate() -> None:
@@ -54,6 +65,11 @@ def test_names_come_from_files(file: str, name: str) -> None:
         ({"shapes": {"x": [1.5]}}, ["input 'x'", "whole numbers"]),
         ({"weights": "a b"}, ["'a b'", "region"]),
         ({"workspace_io": "maybe"}, ["'maybe'", "true or false"]),
+        ({"quantize": "int8"}, ["option 'quantize'", "no calibration data"]),
+        ({"quantize": "int8", "calibration": 5}, ["'5' is not a path"]),
+        ({"quantize": "uint8", "calibration": "x"}, ["'uint8'", "did you mean 'int8'"]),
+        ({"calibration": "x.npz"}, ["option 'calibration'", "quantize='int8'"]),
+        ({"io": "int8"}, ["option 'io'", "quantize='int8'"]),
     ],
 )
 def test_bad_options_say_what_to_do(given: dict[str, object], words: list[str]) -> None:

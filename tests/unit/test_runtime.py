@@ -86,6 +86,39 @@ def test_hooks_do_nothing_by_default(tmp_path: Path) -> None:
     run(program)
 
 
+def test_a_handle_resets_the_states_of_its_model(tmp_path: Path) -> None:
+    main = tmp_path / "main.c"
+    main.write_text(
+        '#include "tally.h"\n'
+        "static TVM_ALIGNED uint8_t memory[2][TVMGEN_TALLY_MEMORY_SIZE];\n"
+        "static tvm_aot_t h[2];\n"
+        "static float add(int i, float x) {\n"
+        "float sum = -1;\n"
+        "if (tvm_aot_set_input(&h[i], 0, &x, 4) || tvm_aot_run(&h[i])) return -2;\n"
+        "return tvm_aot_get_output(&h[i], 0, &sum, 4) ? -3 : sum; }\n"
+        "int main(void) {\n"
+        "for (int i = 0; i < 2; ++i) {\n"
+        "for (unsigned k = 0; k < sizeof memory[i]; ++k) memory[i][k] = 0xa5;\n"
+        "if (tvm_aot_create(&h[i], &tvmgen_tally_model, memory[i], sizeof memory[i])) return 1; }\n"
+        "if (add(0, 1) != 1 || add(1, 10) != 10 || add(0, 2) != 3 || add(1, 20) != 30) return 2;\n"
+        "if (tvm_aot_init(&h[0]) || add(0, 4) != 4 || add(1, 1) != 31) return 3;\n"
+        "return 0; }\n"
+    )
+    program = tmp_path / "main"
+    run(
+        "gcc",
+        "-std=c99",
+        "-fsanitize=address,undefined",
+        *INCLUDES,
+        *SOURCES,
+        DATA / "tally.c",
+        main,
+        "-o",
+        program,
+    )
+    run(program)
+
+
 def test_at_most_one_kilobyte(tmp_path: Path) -> None:
     objects = [tmp_path / f"{source.stem}.o" for source in SOURCES]
     for source, target in zip(SOURCES, objects, strict=True):

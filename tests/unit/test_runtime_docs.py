@@ -18,13 +18,13 @@ STRICT = "-std=c99 -Wall -Wextra -Wpedantic -Wundef -Wshadow -Wcast-align -Werro
 
 
 def of_the_test_models(text: str) -> str:
-    """The example for the models that the tests have: `fake` for digits, `pair` for kws."""
-    pairs = {"digits": "fake", "DIGITS": "FAKE", "kws": "pair", "KWS": "PAIR"}
+    """The example for the test models: `fake` for digits, `pair` for kws, `tally` for spotter."""
+    pairs = {"digits": "fake", "DIGITS": "FAKE", "kws": "pair", "KWS": "PAIR", "spotter": "tally"}
     return re.sub("|".join(pairs), lambda match: pairs[match[0]], text)
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 6
+    assert len(EXAMPLES) == 7
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
@@ -54,6 +54,8 @@ static const float pixels[8] = {0, 1, 2, 9, 4, 5, 6, 7};
 int classify(const float *pixels);
 int32_t classify_in_shared_memory(const float *pixels, float *scores);
 int32_t start(void);
+int32_t begin(void);
+int32_t hear(const float *frame, float *scores);
 int32_t infer(tvm_aot_t *, const void *, size_t, void *, size_t);
 int32_t classify_without_copies(tvm_aot_t *, const float **);
 int32_t classify_next(tvm_aot_t *);
@@ -69,6 +71,7 @@ int main(void)
     tvm_aot_t handle;
     float scores[8];
     const float *result;
+    float sum;
     if (classify(pixels) != 3) return 1;
     if (classify_in_shared_memory(pixels, scores) != TVM_OK || scores[3] != 19) return 2;
     if (start() != TVM_OK) return 3;
@@ -77,12 +80,14 @@ int main(void)
     if (infer(&handle, pixels, 32, scores, 32) != TVM_OK || scores[3] != 19) return 5;
     if (classify_without_copies(&handle, &result) != TVM_OK || result[3] != 19) return 6;
     if (classify_next(&handle) != TVM_OK || result[7] != 15) return 7;
+    if (hear(&pixels[1], &sum) != TVM_OK || hear(&pixels[1], &sum) != TVM_OK || sum != 2) return 8;
+    if (begin() != TVM_OK || hear(&pixels[1], &sum) != TVM_OK || sum != 1) return 9;
     return 0;
 }
 """
     )
     sources = [*tmp_path.glob("*.c"), RUNTIME / "tvm_aot.c", RUNTIME / "tvm_platform.c"]
-    sources += [DATA / "fake.c", DATA / "pair.c"]
+    sources += [DATA / "fake.c", DATA / "pair.c", DATA / "tally.c"]
     program = tmp_path / "program"
     flags = ["-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command = ["gcc", *flags, f"-I{RUNTIME}", f"-I{DATA}", *map(str, sources), "-o", str(program)]

@@ -66,26 +66,31 @@ def write(
     outputs: Sequence[str],
     subgraphs: int = 1,
     version: int = 3,
+    more: Sequence[tuple[Sequence[T], Sequence[Op]]] = (),
 ) -> Path:
+    """Write a model; `more`: tensors and operators of further subgraphs, without inputs and outputs."""
     b = flatbuffers.Builder(1024)
-    places = {t.name: i for i, t in enumerate(tensors)}
-    buffers = [_buffer(b, None), *(_buffer(b, t.data) for t in tensors)]
-    tables = [_tensor(b, t, index + 1) for index, t in enumerate(tensors)]
-    kinds = list(dict.fromkeys(op.kind for op in ops))
-    operators = [_operator(b, op, kinds.index(op.kind), places) for op in ops]
-    parts = {
-        "Tensors": _offsets(b, tables),
-        "Inputs": b.CreateNumpyVector(np.array([places[n] for n in inputs], np.int32)),
-        "Outputs": b.CreateNumpyVector(np.array([places[n] for n in outputs], np.int32)),
-        "Operators": _offsets(b, operators),
-    }
-    graph = _table(b, "SubGraph", **parts)
+    graphs: list[int] = []
+    buffers = [_buffer(b, None)]
+    kinds = list(dict.fromkeys(op.kind for part in (ops, *(m[1] for m in more)) for op in part))
+    for own, work, ins, outs in ((tensors, ops, inputs, outputs), *((*m, (), ()) for m in more)):
+        places = {t.name: i for i, t in enumerate(own)}
+        tables = [_tensor(b, t, index + len(buffers)) for index, t in enumerate(own)]
+        buffers += [_buffer(b, t.data) for t in own]
+        operators = [_operator(b, op, kinds.index(op.kind), places) for op in work]
+        parts = {
+            "Tensors": _offsets(b, tables),
+            "Inputs": b.CreateNumpyVector(np.array([places[n] for n in ins], np.int32)),
+            "Outputs": b.CreateNumpyVector(np.array([places[n] for n in outs], np.int32)),
+            "Operators": _offsets(b, operators),
+        }
+        graphs.append(_table(b, "SubGraph", **parts))
     model = _table(
         b,
         "Model",
         Version=version,
         OperatorCodes=_offsets(b, [_code(b, kind) for kind in kinds]),
-        Subgraphs=_offsets(b, [graph] * subgraphs),
+        Subgraphs=_offsets(b, [*graphs, *graphs[:1] * (subgraphs - 1)] if subgraphs else []),
         Buffers=_offsets(b, buffers),
     )
     b.Finish(model, b"TFL3")
@@ -148,5 +153,6 @@ def _operator(b: Any, op: Op, code: int, places: Mapping[str, int]) -> int:
     }
     if op.table:
         fields["BuiltinOptionsType"] = getattr(tflite.BuiltinOptions, f"{op.table}Options")
-        fields["BuiltinOptions"] = _table(b, f"{op.table}Options", **op.options)
+        options = {k: b.CreateString(v) if isinstance(v, str) else v for k, v in op.options.items()}
+        fields["BuiltinOptions"] = _table(b, f"{op.table}Options", **options)
     return _table(b, "Operator", **fields)

@@ -22,6 +22,11 @@ def interface_names(inputs: Iterable[str], outputs: Iterable[str]) -> tuple[Name
     return _named(inputs, taken), _named(outputs, taken)
 
 
+def state_names(states: Iterable[str]) -> list[str]:
+    """C names of states; no C name stands twice."""
+    return [f"state_{c_name}" for _, c_name in _named(states, set())]
+
+
 def _named(names: Iterable[str], taken: set[str]) -> Names:
     pairs = []
     for name in names:

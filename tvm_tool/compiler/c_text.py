@@ -14,6 +14,8 @@ _C_TYPES = {
     "int8": "int8_t",
     "uint8": "uint8_t",
     "bool": "bool",
+    "float16": "uint16_t",
+    "bfloat16": "uint16_t",
     "int16": "int16_t",
     "uint16": "uint16_t",
     "int32": "int32_t",

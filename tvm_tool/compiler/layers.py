@@ -114,6 +114,9 @@ class Driver:
         in_place: whether ``output`` may be the same memory as ``input``.
         runtime: files of ``runtime/`` that must be compiled with it.
         macs: multiply-accumulates of the layer.
+        headers: headers of ``runtime/`` that `body` and `blocks` need besides ``tvm_kernels.h``.
+        blocks: C functions, text by name, that `body` names: all layers of a model share them.
+        declined: why no faster kernel took the layer; empty if this is the fastest one.
     """
 
     kernel: str
@@ -123,3 +126,6 @@ class Driver:
     in_place: bool = False
     runtime: tuple[str, ...] = ()
     macs: int = 0
+    headers: tuple[str, ...] = ()
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    declined: str = ""

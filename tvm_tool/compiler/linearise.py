@@ -15,13 +15,14 @@ from .c_text import c_type
 from .describe import describe, shape_text
 from .kernels import drive
 from .kernels.integer import drive_integer
-from .layers import Driver, Layer, Need
+from .layers import Array, Driver, Layer, Need
 from .origins import Origin, plain_operator
 from .passes.generic import ALIASES
 from .passes.match_layers import LayerTable
-from .program import INTERMEDIATE, Function, KernelCall, Program, Tensor
+from .program import INTERMEDIATE, Function, KernelCall, Program, State
 from .quantized_layers import QLayer
 from .relax_graph import Expr, Var, bindings, constant, dtype_of, fields, is_var, op_name, shape_of
+from .states import copy_call, write_states
 from .tensors import TensorTable
 from .tvm_internals import CFunction, node_of, print_c
 
@@ -37,6 +38,7 @@ def linearise(
     node_names: Sequence[str],
     origins: Mapping[str, Origin],
     plain: bool = False,
+    states: Sequence[tuple[str, str, Array]] = (),
 ) -> Program:
     """Turn ``main`` of `module` into a list of kernel calls.
 
@@ -45,8 +47,10 @@ def linearise(
         node_names: names of the ONNX nodes, by index.
         origins: where each fused function comes from, by its name.
         plain: print TIR functions with the loops that TVM gave them.
+        states: name in the model, C name and initial value of each state; ``main`` takes them behind the
+            inputs and returns their new values behind the outputs.
     """
-    return _Lineariser(module, table, need, node_names, origins, plain).run(inputs, outputs)
+    return _Lineariser(module, table, need, node_names, origins, plain).run(inputs, outputs, states)
 
 
 class _Lineariser:
@@ -66,26 +70,44 @@ class _Lineariser:
         self.calls: list[KernelCall] = []
         self.functions: dict[str, Function] = {}
         self.runtime: set[str] = set()
+        self.headers: set[str] = set()
+        self.blocks: dict[str, str] = {}
         self.libm: set[str] = set()
         self.values: dict[Var, Value] = {}
         self.printed: dict[str, CFunction] = {}
 
-    def run(self, inputs: Sequence[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> Program:
+    def run(
+        self,
+        inputs: Sequence[tuple[str, str]],
+        outputs: Sequence[tuple[str, str]],
+        states: Sequence[tuple[str, str, Array]],
+    ) -> Program:
         main = self.module["main"]
-        for param, (source, c_name) in zip(main.params, inputs, strict=True):
+        given, kept = main.params[: len(inputs)], main.params[len(inputs) :]
+        for param, (source, c_name) in zip(given, inputs, strict=True):
             self.values[param] = self.tensors.input(c_name, dtype_of(param), shape_of(param), source)
+        for param, (source, c_name, _) in zip(kept, states, strict=True):
+            self.values[param] = self.tensors.state(c_name, dtype_of(param), shape_of(param), source)
         for var, value in bindings(main):
             self.values[var] = self._bind(var, value)
         results = [(self._index(part), shape_of(part)) for part in self._results(main)]
-        chosen = self._outputs(results, outputs)
+        chosen = self._outputs(results[: len(outputs)], outputs)
+        self._write_states([self._index(param) for param in kept], [i for i, _ in results[len(outputs) :]])
+        remembered = tuple(
+            State(self._index(param), self._initial(c_name, value))
+            for param, (_, c_name, value) in zip(kept, states, strict=True)
+        )
         return Program(
             tensors=tuple(self.tensors.tensors),
             calls=tuple(self.calls),
             functions=tuple(self.functions.values()),
             inputs=tuple(range(len(inputs))),
             outputs=tuple(chosen),
+            states=remembered,
             runtime=tuple(sorted(self.runtime)),
             libm=tuple(sorted(self.libm)),
+            headers=tuple(sorted(self.headers)),
+            blocks=tuple(self.blocks.values()),
         )
 
     def _value(self, expr: Expr) -> Value:
@@ -158,6 +180,8 @@ class _Lineariser:
             comment=self._comment(node, description, layer, driver),
         )
         self.runtime.update(driver.runtime)
+        self.headers.update(driver.headers)
+        self.blocks.update(driver.blocks)
         self.calls.append(
             KernelCall(
                 index=number,
@@ -184,7 +208,7 @@ class _Lineariser:
                 description,
                 shapes,
                 f"{driver.macs:,} MACs" if driver.macs else "",
-                f"kernel {driver.kernel}",
+                f"kernel {driver.kernel}" + (f" ({driver.declined})" if driver.declined else ""),
             )
             if part
         )
@@ -250,27 +274,38 @@ class _Lineariser:
         chosen: list[int] = []
         for (index, shape), (source, c_name) in zip(results, outputs, strict=True):
             if self.tensors[index].role != INTERMEDIATE:
-                index = self._copy(self.tensors[index])
+                index = self._copy(index)
             self.tensors.make_output(index, c_name, shape, source)
             chosen.append(index)
         return chosen
 
-    def _copy(self, tensor: Tensor) -> int:
-        """A step that copies an input, a constant or another output into an output."""
-        number = len(self.calls)
-        name = f"copy_{tensor.dtype}_{tensor.elements}"
-        kind = c_type(tensor.dtype)
-        self.functions[name] = Function(
-            name=name,
-            parameters=(f"const {kind} *TVM_RESTRICT input", f"{kind} *TVM_RESTRICT output"),
-            body=f"    for (int32_t i = 0; i < {tensor.elements}; ++i) {{\n"
-            "        output[i] = input[i];\n"
-            "    }",
-            comment="copy",
-        )
-        output = self.tensors.result(f"x{number}", tensor.dtype, tensor.shape, number)
-        self.calls.append(KernelCall(number, name, "", "copy", "generic", (tensor.index,), (output,)))
-        return output
+    def _copy(self, index: int, target: int | None = None) -> int:
+        """A step that copies a tensor to `target`, or to a new tensor; returns where to."""
+        tensor, number = self.tensors[index], len(self.calls)
+        if target is None:
+            target = self.tensors.result(f"x{number}", tensor.dtype, tensor.shape, number)
+        function, call = copy_call(number, tensor, target)
+        self.functions[function.name] = function
+        self.calls.append(call)
+        return target
+
+    # ------------------------------------------------------------ states
+
+    def _write_states(self, states: Sequence[int], values: Sequence[int]) -> None:
+        """Let each state end a run with its new value."""
+        own: list[int] = []
+        for index in values:
+            is_free = self.tensors[index].role == INTERMEDIATE and index not in own
+            own.append(index if is_free else self._copy(index))
+        self.calls, left = write_states(self.calls, list(zip(states, own, strict=True)))
+        for state, index in left:
+            self._copy(index, state)
+
+    def _initial(self, c_name: str, value: Array) -> int | None:
+        """The constant that a state starts with; None if all its bytes are zero."""
+        if not any(value.tobytes()):
+            return None
+        return self.tensors.constant(value, f"{c_name}_initial", -1)
 
 
 def _layer_parameters(driver: Driver, inputs: Sequence[str], output: str) -> tuple[str, ...]:

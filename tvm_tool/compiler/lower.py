@@ -7,20 +7,21 @@ from dataclasses import replace
 
 import tvm
 from onnx import ModelProto
-from onnx.helper import tensor_dtype_to_np_dtype
 
 from ..errors import UnsupportedError
+from .c_names import state_names
 from .frontend.onnx_model import OnnxModel
+from .halves import as_stored, as_words, name_halves, word_dtype
 from .layers import Need
 from .linearise import linearise
 from .origins import find_origins
 from .passes.constant_channels import drop_constant_channels
 from .passes.generic import fuse_tir, lower_rest
-from .passes.integer import lower_integers
+from .passes.integer import LeftInFloat, lower_integers
 from .passes.layout import sink_transposes
 from .passes.match_layers import LayerTable, match_layers
 from .passes.safe_indices import clip_indices
-from .program import Program
+from .program import FloatLayer, Program
 from .tvm_internals import import_onnx, node_of, onnx_operators
 
 Names = Sequence[tuple[str, str]]
@@ -60,7 +61,7 @@ def lower(
     module = _import(model)
     _check_types(model, module)
     layers = LayerTable()
-    left_in_float: list[str] = []
+    left_in_float: list[LeftInFloat] = []
     if not plain:
         module, left_in_float = lower_integers(module, layers, rounding)
         module = match_layers(module, layers)
@@ -69,9 +70,15 @@ def lower(
     module = lower_rest(clip_indices(module))
     origins = find_origins(module)
     module = fuse_tir(module)
-    program = linearise(module, layers, need, inputs, outputs, nodes, origins, plain)
-    known = [i for i in map(node_of, left_in_float) if i is not None]
-    return replace(program, left_in_float=tuple(nodes[i] for i in known))
+    states = [
+        (state.name, c_name, as_stored(state.initial))
+        for state, c_name in zip(model.states, state_names(s.name for s in model.states), strict=True)
+    ]
+    program = linearise(module, layers, need, inputs, outputs, nodes, origins, plain, states)
+    left = [(node_of(one.variable), one.reason) for one in left_in_float]
+    named = tuple(FloatLayer(nodes[i], reason) for i, reason in left if i is not None)
+    program = name_halves(program, model.proto.graph)
+    return replace(program, left_in_float=named)
 
 
 def _import(model: OnnxModel) -> tvm.IRModule:
@@ -79,6 +86,7 @@ def _import(model: OnnxModel) -> tvm.IRModule:
     numbered.CopyFrom(model.proto)
     for index, node in enumerate(numbered.graph.node):
         node.name = f"{node.name}#{index}"
+    as_words(numbered.graph)
     try:
         return import_onnx(numbered, numbered.opset_import[0].version)
     except Exception as error:
@@ -98,7 +106,7 @@ def _check_types(model: OnnxModel, module: tvm.IRModule) -> None:
     for output, kind in zip(model.proto.graph.output, types, strict=True):
         tensor = output.type.tensor_type
         shape = tuple(d.dim_value for d in tensor.shape.dim)
-        dtype = str(tensor_dtype_to_np_dtype(tensor.elem_type))
+        dtype = word_dtype(tensor.elem_type)
         found = tuple(int(d) for d in kind.shape), str(kind.dtype)
         if found != (shape, dtype):
             raise UnsupportedError(

@@ -5,6 +5,9 @@ Placing buffers one by one at the lowest free offset is good or bad by the order
 orders are tried and the best is improved by moving single buffers in it; the search stops at the
 lower bound. (Offset assignment by size: Pisarchyk and Lee, "Efficient Memory Management for Deep
 Neural Net Inference", 2020.)
+
+States, which keep their values between two runs, stand at the head of the workspace, where nothing else
+ever is.
 """
 
 from __future__ import annotations
@@ -13,10 +16,12 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .program import CONSTANT, INPUT, OUTPUT, Buffer, MemoryPlan, Program
+from .program import CONSTANT, INPUT, OUTPUT, STATE, Buffer, MemoryPlan, Program
 
 ALIGN = 4
 SCRATCH_ALIGN = 16
+READY_BYTES = 4
+"""The word at the head of a workspace with states; it says that they are set."""
 MOVES, MOVE_WORK = 2000, 2_000_000
 """How many improvements of the best order are tried, and how many pairs of buffers they may look at."""
 
@@ -124,6 +129,8 @@ def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
     Args:
         workspace_io: whether inputs and outputs live in the workspace; the caller's memory otherwise.
     """
+    states, state_bytes = _place_states(program)
+    base = _up(state_bytes, SCRATCH_ALIGN)
     lives = _lifetimes(program, workspace_io)
     owner = _share_in_place(program, lives)
     items: list[Item] = []
@@ -145,12 +152,32 @@ def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
             names.append(f"scratch of layer {call.index}")
             scratch.append((call.index, position))
     offsets, top = best_placement(items) if items else ([], 0)
-    tensor_offsets = {t: offsets[i] for i, members in enumerate(groups) for t in members}
+    offsets = [base + offset for offset in offsets]
+    tensor_offsets = states | {t: offsets[i] for i, members in enumerate(groups) for t in members}
     scratch_offsets = {key: offsets[len(groups) + i] for i, key in enumerate(scratch)}
-    buffers = tuple(
+    end = len(program.calls) - 1
+    kept = [(program.tensors[index], offset) for index, offset in states.items()]
+    buffers = tuple(Buffer(t.name, offset, t.bytes, 0, end) for t, offset in kept) + tuple(
         Buffer(names[i], offsets[i], item.bytes, item.first, item.last) for i, item in enumerate(items)
     )
-    return MemoryPlan(tensor_offsets, scratch_offsets, buffers, top, lower_bound(items))
+    return MemoryPlan(
+        tensor_offsets,
+        scratch_offsets,
+        buffers,
+        bytes=base + top if items else state_bytes,
+        lower_bound=base + lower_bound(items) if items else state_bytes,
+        state_bytes=state_bytes,
+    )
+
+
+def _place_states(program: Program) -> tuple[dict[int, int], int]:
+    """Offsets of the states by tensor index, and where they end, a multiple of 4."""
+    offsets: dict[int, int] = {}
+    top = READY_BYTES if program.states else 0
+    for state in program.states:
+        offsets[state.tensor] = top = _up(top, _align(program, state.tensor))
+        top += program.tensors[state.tensor].bytes
+    return offsets, _up(top, READY_BYTES)
 
 
 def _align(program: Program, tensor: int) -> int:
@@ -162,7 +189,7 @@ def _align(program: Program, tensor: int) -> int:
 def _lifetimes(program: Program, workspace_io: bool) -> dict[int, tuple[int, int]]:
     """First and last call that touch each tensor of the workspace."""
     end = len(program.calls) - 1
-    outside = {CONSTANT} if workspace_io else {CONSTANT, INPUT, OUTPUT}
+    outside = {CONSTANT, STATE} if workspace_io else {CONSTANT, STATE, INPUT, OUTPUT}
     lives: dict[int, tuple[int, int]] = {}
     for call in program.calls:
         for index in (*call.inputs, *call.outputs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import TVMToolError
@@ -35,14 +36,32 @@ def write_outputs(folder: Path, compiled: Compiled, with_runtime: bool) -> list[
             for source in runtime_files(compiled.runtime):
                 shutil.copyfile(source, staging / source.name)
                 names.append(source.name)
+        for name, content in compiled.binaries.items():
+            (staging / name).write_bytes(content)
+            names.append(name)
         for name, text in compiled.files.items():
             (staging / name).write_text(text, encoding="utf-8", newline="\n")
             names.append(name)
         for name in names:
-            (staging / name).replace(folder / name)
+            _place(staging / name, folder / name)
         return [folder / name for name in names]
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def depfile_rule(target: str, files: Iterable[Path]) -> str:
+    """A rule in the syntax of Make that says: `target` is made from `files`."""
+
+    def word(path: str) -> str:
+        return path.replace("$", "$$").replace("#", "\\#").replace(" ", "\\ ")
+
+    return f"{word(target)}: {' '.join(word(str(file)) for file in files)}\n"
+
+
+def _place(made: Path, place: Path) -> None:
+    """Move a file to its place; one that is there with the same contents keeps its time, for Make and Ninja."""
+    if not (place.is_file() and place.read_bytes() == made.read_bytes()):
+        made.replace(place)
 
 
 def runtime_files(needed: tuple[str, ...]) -> list[Path]:

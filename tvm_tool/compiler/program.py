@@ -9,7 +9,7 @@ import numpy as np
 
 from .layers import Array
 
-INPUT, OUTPUT, INTERMEDIATE, CONSTANT = "input", "output", "intermediate", "constant"
+INPUT, OUTPUT, INTERMEDIATE, CONSTANT, STATE = "input", "output", "intermediate", "constant", "state"
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,9 +19,10 @@ class Tensor:
     Attributes:
         name: C identifier, unique in the program.
         source: name in the original model, empty for what only the compiler knows.
-        role: `INPUT`, `OUTPUT`, `INTERMEDIATE` or `CONSTANT`.
+        role: `INPUT`, `OUTPUT`, `INTERMEDIATE`, `CONSTANT` or `STATE`.
         data: values of a constant.
-        layer: index of the call that a constant belongs to, or that writes the tensor; -1 for inputs.
+        layer: index of the call that a constant belongs to, or that writes the tensor; -1 for inputs,
+            states and the initial values of states.
     """
 
     index: int
@@ -87,6 +88,28 @@ class KernelCall:
     macs: int = 0
 
 
+@dataclass(frozen=True)
+class State:
+    """A tensor that keeps its value from one run to the next.
+
+    Attributes:
+        tensor: its index; the role is `STATE`. Calls read the value of the run before there, until the
+            last of them that writes it has written the new one.
+        initial: index of the constant that it holds before the first run; None for zeros.
+    """
+
+    tensor: int
+    initial: int | None = None
+
+
+@dataclass(frozen=True)
+class FloatLayer:
+    """A node that the model quantises and that is computed in float, and why."""
+
+    node: str
+    reason: str
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Everything that the emitter needs, apart from where tensors live.
@@ -94,9 +117,12 @@ class Program:
     Attributes:
         inputs: tensors of the interface in the model's order, by index.
         outputs: the same for outputs.
+        states: what is kept between two runs.
         runtime: files of ``runtime/`` that the functions call.
         libm: functions of libm that they call.
-        left_in_float: nodes that the model quantises and that are computed in float all the same.
+        headers: headers of ``runtime/`` that the functions need besides ``tvm_kernels.h``.
+        blocks: text of C functions that the functions share.
+        left_in_float: what the model quantises and that is computed in float all the same.
     """
 
     tensors: tuple[Tensor, ...]
@@ -106,7 +132,10 @@ class Program:
     outputs: tuple[int, ...]
     runtime: tuple[str, ...] = ()
     libm: tuple[str, ...] = ()
-    left_in_float: tuple[str, ...] = ()
+    left_in_float: tuple[FloatLayer, ...] = ()
+    states: tuple[State, ...] = ()
+    headers: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
 
     @property
     def constants(self) -> tuple[Tensor, ...]:
@@ -136,6 +165,8 @@ class MemoryPlan:
         tensors: offset by tensor index.
         scratch: offset by (call index, position in its scratch).
         bytes: size of the workspace.
+        state_bytes: size of its head, which is kept between two runs: a word that says that the states
+            are set, then the states; 0 without states.
         lower_bound: the most bytes in use at one time; no plan can be smaller.
     """
 
@@ -144,6 +175,7 @@ class MemoryPlan:
     buffers: tuple[Buffer, ...] = ()
     bytes: int = 0
     lower_bound: int = 0
+    state_bytes: int = 0
 
 
 @dataclass(frozen=True)

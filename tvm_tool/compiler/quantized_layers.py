@@ -86,9 +86,35 @@ class QDense:
     rounding: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class QConvTranspose2D:
+    """Transposed convolution, NHWC; attributes as of `QConv2D`, pads are cut off the output."""
+
+    x: Quantization
+    y: Quantization
+    input: tuple[int, int, int]
+    output: tuple[int, int, int]
+    weights: Array
+    weight_scales: Array
+    weight_zeros: Array
+    bias: Array
+    clamp: tuple[int, int]
+    rounding: str
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    groups: int = 1
+    batch: int = 1
+
+
+@dataclass(frozen=True, eq=False)
 class QMatMul:
-    """``y[batch, m, n] = a[batch, m, k] . b[batch, k, n]`` of two inputs."""
+    """``y[batch, m, n] = a[batch, m, k] . b[batch, k, n] + bias[n]`` of two inputs.
+
+    Attributes:
+        clamp: least and largest output; None for all numbers.
+        bias: int32, in units of the product of the scales; None for none.
+    """
 
     a: Quantization
     b: Quantization
@@ -98,14 +124,17 @@ class QMatMul:
     k: int
     n: int
     rounding: str
+    clamp: tuple[int, int] | None = None
+    bias: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class QBinary:
-    """``add``, ``sub`` or ``mul`` with broadcasting of equal ranks.
+    """An operator of two inputs with broadcasting of equal ranks.
 
     Attributes:
-        kind: the operator.
+        kind: ``add``, ``sub``, ``mul``, ``squared_difference``, ``prelu`` (`b` are the slopes), or ``max``
+            or ``min`` of numbers that are all quantised alike.
         a_shape: shape of the first operand; `b_shape`, `y_shape` likewise, of one rank.
         constant: values of `b`, if it is no input.
         clamp: least and largest output.
@@ -145,6 +174,41 @@ class QPool2D:
 
 
 @dataclass(frozen=True)
+class QReduce:
+    """``max``, ``min``, ``mean`` or ``sum`` of x[outer, count, inner] over `count`.
+
+    Maxima and minima are of numbers; means and sums are rescaled from exact sums.
+    """
+
+    kind: str
+    x: Quantization
+    y: Quantization
+    outer: int
+    count: int
+    inner: int
+    clamp: tuple[int, int]
+    rounding: str
+
+
+@dataclass(frozen=True)
+class QResize:
+    """Bilinear resizing of pictures, NHWC, in TensorFlow Lite's fixed point.
+
+    Attributes:
+        x: how both input and output are quantised.
+        input: height, width, channels.
+        output: height, width.
+    """
+
+    x: Quantization
+    input: tuple[int, int, int]
+    output: tuple[int, int]
+    align_corners: bool
+    half_pixels: bool
+    batch: int = 1
+
+
+@dataclass(frozen=True)
 class QSoftmax:
     """Softmax over the last axis of [rows, columns], in gemmlowp's fixed point (``double``) or by a table."""
 
@@ -169,7 +233,18 @@ class QTable:
     elements: int
 
 
-QLayer = QConv2D | QDense | QMatMul | QBinary | QPool2D | QSoftmax | QTable
+QLayer = (
+    QConv2D
+    | QConvTranspose2D
+    | QDense
+    | QMatMul
+    | QBinary
+    | QPool2D
+    | QReduce
+    | QResize
+    | QSoftmax
+    | QTable
+)
 
 
 def input_dtypes(layer: QLayer) -> tuple[str, ...]:
@@ -185,4 +260,6 @@ def input_dtypes(layer: QLayer) -> tuple[str, ...]:
 
 def output_dtype(layer: QLayer) -> str:
     """Element type of the output."""
-    return str(layer.table.dtype) if isinstance(layer, QTable) else layer.y.dtype
+    if isinstance(layer, QTable):
+        return str(layer.table.dtype)
+    return layer.x.dtype if isinstance(layer, QResize) else layer.y.dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .layers import Array
-from .program import CONSTANT, INPUT, INTERMEDIATE, OUTPUT, Tensor
+from .program import CONSTANT, INPUT, INTERMEDIATE, OUTPUT, STATE, Tensor
 
 Shape = tuple[int, ...]
 
@@ -23,6 +23,10 @@ class TensorTable:
     def input(self, name: str, dtype: str, shape: Shape, source: str) -> int:
         """Index of a new input; `source` is its name in the model."""
         return self._add(Tensor(len(self.tensors), name, dtype, shape, INPUT, source))
+
+    def state(self, name: str, dtype: str, shape: Shape, source: str) -> int:
+        """Index of a new state; `source` is what the model calls it."""
+        return self._add(Tensor(len(self.tensors), name, dtype, shape, STATE, source))
 
     def result(self, name: str, dtype: str, shape: Shape, call: int) -> int:
         """Index of a new tensor that call number `call` writes."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import ARMAttributesSection, SymbolTableSection
+from elftools.elf.sections import ARMAttributesSection, RISCVAttributesSection, SymbolTableSection
 
 from ..errors import ImageError
 
@@ -73,7 +73,7 @@ class Image:
     Attributes:
         sections: allocated sections that are not empty, by address.
         symbols: functions, objects and labels in them, by address; undefined ones are left out.
-        attributes: build attributes of ARM (``TAG_CPU_ARCH``, ...) by name; empty for other machines.
+        attributes: build attributes (``TAG_CPU_ARCH`` of Arm, ``TAG_ARCH`` of RISC-V, ...) by name.
     """
 
     path: Path
@@ -199,8 +199,8 @@ def _symbols(table: SymbolTableSection, sections: list[Section]) -> list[Symbol]
 
 
 def _attributes(elf: ELFFile) -> dict[str, Any]:
-    section = elf.get_section_by_name(".ARM.attributes")
-    if not isinstance(section, ARMAttributesSection):
+    section = elf.get_section_by_name(".ARM.attributes") or elf.get_section_by_name(".riscv.attributes")
+    if not isinstance(section, ARMAttributesSection | RISCVAttributesSection):
         return {}
     found: dict[str, Any] = {}
     for subsection in section.iter_subsections():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,15 @@ class TensorInfo:
         name: as in the original model.
         dtype: as numpy spells it.
         shape: dimensions, none of them free.
+        scale: real values are ``scale * (q - zero_point)``; None where it is not quantised.
     """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     bytes: int
+    scale: float | None = None
+    zero_point: int = 0
 
     @property
     def elements(self) -> int:
@@ -49,6 +52,12 @@ class Metadata:
         weights: symbols of the constants.
         weights_region: region that they were put in, None for the board's own place.
         functions: C functions of the layers, in order.
+        state: the option of this name: what the model keeps from one run to the next.
+        states: what it keeps, under the names that the compiler gave them.
+        shapes: the option of this name.
+        quantized: the model that was made of the original by post-training quantisation, beside `file`;
+            None if there was none.
+        quantized_sha256: its digest.
     """
 
     file: Path
@@ -65,6 +74,11 @@ class Metadata:
     weights: tuple[str, ...]
     weights_region: str | None
     functions: tuple[str, ...]
+    quantized: Path | None = None
+    quantized_sha256: str = ""
+    state: tuple[str, ...] = ()
+    states: tuple[TensorInfo, ...] = ()
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 def load_metadata(file: Path) -> Metadata:
@@ -91,6 +105,7 @@ def load_metadata(file: Path) -> Metadata:
 
 def _metadata(file: Path, data: Mapping[str, Any]) -> Metadata:
     workspace, weights = data["workspace"], data["weights"]
+    made, options = data.get("quantization"), data.get("options", {})
     return Metadata(
         file=file,
         name=data["name"],
@@ -106,9 +121,15 @@ def _metadata(file: Path, data: Mapping[str, Any]) -> Metadata:
         weights=tuple(s["name"] for s in weights["symbols"]),
         weights_region=weights["region"],
         functions=tuple(layer["function"] for layer in data["layers"]),
+        quantized=file.parent / made["model"] if made else None,
+        quantized_sha256=made["sha256"] if made else "",
+        state=tuple(options.get("state", ())),
+        states=tuple(_tensor(t) for t in data.get("states", ())),
+        shapes={name: tuple(shape) for name, shape in options.get("shapes", {}).items()},
     )
 
 
 def _tensor(data: Mapping[str, Any]) -> TensorInfo:
     shape = tuple(int(d) for d in data["shape"])
-    return TensorInfo(data["name"], data["dtype"], shape, int(data["bytes"]))
+    scale, zero_point = data.get("scale"), data.get("zero_point")
+    return TensorInfo(data["name"], data["dtype"], shape, int(data["bytes"]), scale, zero_point or 0)

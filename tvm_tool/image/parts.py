@@ -22,9 +22,11 @@ PARTS = (
 
 _RUNTIME_SYMBOL = re.compile(r"tvm_(aot|platform)_\w+|tvm_status_text|status_texts")
 _RUNTIME_FILE = re.compile(r"tvm_(aot|platform)")
-_STARTUP_SYMBOL = re.compile(r"\w+_Handler|tvm_(vectors|fault|exit|semihosting\w*|stack_used)|g_pfnVectors")
-_STARTUP_FILE = re.compile(r"cortex_m|startup_\w+|tvm_(semihosting|stack_usage)")
-_STARTUP_SECTION = re.compile(r"\.?(isr_)?vectors?(_table)?")
+_STARTUP_SYMBOL = re.compile(
+    r"\w+_Handler|trap_handler|_start|tvm_(vectors|start|fault|exit|semihosting\w*|stack_used)|g_pfnVectors"
+)
+_STARTUP_FILE = re.compile(r"cortex_m|riscv|startup_\w+|tvm_(memory|semihosting|stack_usage)")
+_STARTUP_SECTION = re.compile(r"\.?(isr_)?vectors?(_table)?|\.start")
 _STATIC_FUNCTION = re.compile(r"^(?:static|TVM_INLINE)\s[^;=()]*\b(\w+)\(", re.MULTILINE)
 _MODEL_STATICS = ("run_in_memory", "model_inputs", "model_outputs", "window")
 _LINKER_DATA = re.compile(r"(BYTE|SHORT|LONG|QUAD) ")  # what the linker script itself stores

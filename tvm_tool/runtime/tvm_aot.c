@@ -112,7 +112,7 @@ int32_t tvm_aot_create(tvm_aot_t *handle, const tvm_aot_model_t *model, void *me
     if (handle == NULL || model == NULL || memory == NULL) {
         return TVM_EINVAL;
     }
-    handle->model = model;
+    handle->model = NULL;
     handle->memory = (uint8_t *)memory;
     handle->ticks = 0;
     handle->state = TVM_AOT_IDLE;
@@ -127,8 +127,12 @@ int32_t tvm_aot_create(tvm_aot_t *handle, const tvm_aot_model_t *model, void *me
         status = TVM_ESIZE;
     }
     if (status != TVM_OK) {
-        handle->model = NULL;
         tvm_platform_log(model->name, status);
+        return status;
+    }
+    handle->model = model;
+    if (model->reset != NULL) {
+        status = model->reset(handle->memory);
     }
     return status;
 }
@@ -279,7 +283,7 @@ int32_t tvm_aot_destroy(tvm_aot_t *handle)
  * Text and code have sections of their own, so that a firmware that shows no text holds none. */
 static const char status_texts[] __attribute__((section(".rodata.tvm_status_text"))) =
     "ok\0"
-    "bad argument\0"
+    "bad value\0"
     "misaligned\0"
     "bad size\0"
     "bad version\0"

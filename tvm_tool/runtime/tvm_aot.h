@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* The version of the structures below. A generated model carries the version that it was made for. */
-#define TVM_AOT_ABI 1u
+#define TVM_AOT_ABI 2u
 
 /* Alignment in bytes of a workspace, of instance memory and of every tensor in it. */
 #define TVM_ALIGN 16u
@@ -40,7 +40,7 @@ extern "C" {
 #define TVM_EALIGN (-2) /* memory is not aligned to TVM_ALIGN */
 #define TVM_ESIZE (-3)  /* a size is not the one that is needed */
 #define TVM_EABI (-4)   /* the model was generated for another version of tvm_aot.h */
-#define TVM_ESTATE (-5) /* not in this state: an input is missing, or there is no result yet */
+#define TVM_ESTATE (-5) /* not in this state: an input, a result or a reset is missing */
 #define TVM_EIO (-6)    /* the transfer of an input failed */
 #define TVM_EBUSY (-7)  /* the model runs, or an input is on its way; try again later */
 #define TVM_ENOSYS (-8) /* the platform does not provide this hook */
@@ -61,7 +61,8 @@ enum {
     TVM_UINT16,
     TVM_UINT32,
     TVM_UINT64,
-    TVM_BOOL
+    TVM_BOOL,
+    TVM_BFLOAT16
 };
 
 /* One input or output of a model. Generated, constant. */
@@ -82,11 +83,12 @@ typedef struct tvm_aot_model {
     uint16_t abi; /* TVM_AOT_ABI */
     uint8_t input_count;
     uint8_t output_count;
-    uint32_t workspace_bytes; /* the head of instance memory, overwritten by every run */
+    uint32_t workspace_bytes; /* the head of instance memory, which belongs to the runs */
     uint32_t memory_bytes;    /* all of it: the workspace, then the inputs and outputs */
     const tvm_aot_tensor_t *inputs;
     const tvm_aot_tensor_t *outputs;
     int32_t (*run)(uint8_t *memory);
+    int32_t (*reset)(uint8_t *memory); /* sets the states of the model; null if it has none */
 } tvm_aot_model_t;
 
 /* States of a handle. */
@@ -107,12 +109,12 @@ typedef struct tvm_aot {
 } tvm_aot_t;
 
 /* Ties `handle` to `model` and to `bytes` of `memory`, which must be aligned to TVM_ALIGN and hold at
- * least model->memory_bytes. The memory is the handle's until tvm_aot_destroy. State: IDLE. After an error
+ * least model->memory_bytes, and sets what the model keeps between two runs to its initial value. The memory is the handle's until tvm_aot_destroy. State: IDLE. After an error
  * the handle is not created.
  * TVM_EINVAL, TVM_EABI, TVM_EALIGN, TVM_ESIZE (memory too small, or more than TVM_AOT_MAX_INPUTS inputs). */
 int32_t tvm_aot_create(tvm_aot_t *handle, const tvm_aot_model_t *model, void *memory, size_t bytes);
 
-/* Starts afresh: forgets all inputs and outputs. State: IDLE.
+/* Starts afresh: forgets all inputs and outputs, and what the model kept from earlier runs. State: IDLE.
  * TVM_EINVAL, TVM_EBUSY (running, or an input is on its way). */
 int32_t tvm_aot_init(tvm_aot_t *handle);
 

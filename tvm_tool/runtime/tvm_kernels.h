@@ -126,6 +126,18 @@ float tvm_sigmoid_f32(float x); /* within 3 ulp */
 float tvm_erf_f32(float x);     /* within 2 ulp */
 float tvm_sqrt_f32(float x);    /* exact: the nearest float */
 
+/* Halves, stored as their bits: widened exactly, narrowed to the nearest, ties to even. NaN stays NaN. */
+float tvm_f32_from_f16(uint16_t half);
+uint16_t tvm_f16_from_f32(float x);
+float tvm_f32_from_bf16(uint16_t half);
+uint16_t tvm_bf16_from_f32(float x);
+
+/* Numbers and the bits that they are stored as. */
+uint32_t tvm_bits_from_f32(float x);
+float tvm_f32_from_bits(uint32_t bits);
+uint64_t tvm_bits_from_f64(double x);
+double tvm_f64_from_bits(uint64_t bits);
+
 #ifdef __cplusplus
 }
 #endif

@@ -62,6 +62,12 @@ void tvm_dense_s8(int32_t rows, int32_t depth, int32_t channels, const struct tv
                   const struct tvm_rescaling_s8 *how, const void *TVM_RESTRICT input,
                   void *TVM_RESTRICT output);
 
+/* Transposed convolution: `window` is that of the convolution that it is the gradient of, pads cut off the
+ * output. Weights [output channels][height][width][channels / groups]; the bias as it stands. */
+void tvm_conv2d_transposed_s8(const struct tvm_window *window, const struct tvm_weights_s8 *weights,
+                              const struct tvm_rescaling_s8 *how, const void *TVM_RESTRICT input,
+                              void *TVM_RESTRICT output);
+
 /* One of two inputs. */
 struct tvm_operand_s8 {
     int32_t flip, offset;
@@ -91,10 +97,27 @@ void tvm_multiply_fixed_s8(const struct tvm_binary_s8 *how, int32_t count, const
 void tvm_multiply_float_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
                            const void *b, int32_t b_step, void *output);
 
+/* The square of a - b. In fixed point the operands have 7 more bits. */
+void tvm_squared_difference_fixed_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a,
+                                     int32_t a_step, const void *b, int32_t b_step, void *output);
+void tvm_squared_difference_float_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a,
+                                     int32_t a_step, const void *b, int32_t b_step, void *output);
+
+/* a, times b where a is negative. In fixed point `a` has the multiplier for the rest. */
+void tvm_slope_fixed_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
+                        const void *b, int32_t b_step, void *output);
+void tvm_slope_float_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
+                        const void *b, int32_t b_step, void *output);
+
+/* The larger number of two that are quantised alike; the smaller one with a.flip ^ 0xff. */
+void tvm_larger_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
+                   const void *b, int32_t b_step, void *output);
+
 /* output[batch][m][n] = a[batch][m][k] . b[batch][k][n] of two inputs; multiplier 0 of `how` is for all. */
 struct tvm_product_s8 {
     int32_t batch, m, k, n;
     int32_t a_flip, a_offset, b_flip, b_offset;
+    const int32_t *bias; /* for each n; NULL for none */
 };
 void tvm_matmul_s8(const struct tvm_product_s8 *product, const struct tvm_rescaling_s8 *how,
                    const void *TVM_RESTRICT a, const void *TVM_RESTRICT b, void *TVM_RESTRICT output);
@@ -129,6 +152,32 @@ void tvm_max_pool_s8(const struct tvm_window *window, const struct tvm_pool_s8 *
  * onnxruntime adds them. `finish` of `how` is not used. */
 void tvm_average_pool_float_s8(const struct tvm_window *window, const struct tvm_pool_s8 *how,
                                const void *TVM_RESTRICT input, void *TVM_RESTRICT output);
+
+/* input[outer][count][inner], of which `count` vanishes. */
+struct tvm_axis_s8 {
+    int32_t outer, count, inner;
+};
+
+/* Sums along an axis, finished as those of pooling: `finish` gets `divisor` for its count. */
+void tvm_sum_s8(const struct tvm_axis_s8 *axis, const struct tvm_pool_s8 *how, int32_t divisor,
+                const void *TVM_RESTRICT input, void *TVM_RESTRICT output);
+
+/* The largest number along an axis, `mask` being the flip; the least with the flip ^ 0xff. */
+void tvm_most_s8(const struct tvm_axis_s8 *axis, int32_t mask, const void *TVM_RESTRICT input,
+                 void *TVM_RESTRICT output);
+
+/* An axis that is resized: output i lies at i * step + start, in units of 1/1024 of a pixel. */
+struct tvm_resize_axis_s8 {
+    int32_t input, output, step, start;
+};
+
+/* Bilinear interpolation of images [height][width][channels], half away from zero; same quantisation. */
+struct tvm_resize_s8 {
+    int32_t batch, channels, flip;
+    struct tvm_resize_axis_s8 height, width;
+};
+void tvm_resize_bilinear_s8(const struct tvm_resize_s8 *resize, const void *TVM_RESTRICT input,
+                            void *TVM_RESTRICT output);
 
 /* Softmax of each of `rows` rows in fixed point: output scale 1 / 256, least zero point, `flip` of input and
  * output. exponentials[255 - d] is exp(-d * scale of the input) in units of 2^-31; at most 4095 columns. */

@@ -15,7 +15,7 @@ void tvm_matmul_s8(const struct tvm_product_s8 *product, const struct tvm_rescal
         for (int32_t m = 0; m < product->m; m++) {
             for (int32_t n = 0; n < product->n; n++) {
                 const uint8_t *column = matrix + n;
-                uint32_t sum = 0;
+                uint32_t sum = product->bias ? (uint32_t)product->bias[n] : 0u;
                 for (int32_t k = 0; k < product->k; k++) {
                     const int32_t x = (row[k] ^ product->a_flip) - product->a_offset;
                     const int32_t y = (column[k * product->n] ^ product->b_flip) - product->b_offset;

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import BoardError, OptionError, ToolchainError
@@ -70,13 +67,6 @@ def board_words(board: Board | None) -> list[Any]:
     if board.file.parent == boards_dir():
         return ["--board", board.name]
     return ["$(", *words(["--board", str(board.file)]), "$)"]
-
-
-def board_digest(board: Board | None) -> str:
-    """What of a board a signature shall contain: everything but where its file lies."""
-    if board is None:
-        return "none"
-    return hashlib.sha256(repr(replace(board, file=Path(board.file.name))).encode()).hexdigest()[:16]
 
 
 def check_environment(env: Env, board: Board) -> None:

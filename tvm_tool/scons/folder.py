@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import OptionError
+from ..kernel_file import RUNTIME_SOURCES
 from ..options import ModelOptions, option_arguments
 from ..paths import PACKAGE, linker_scripts_dir, startup_dir
-from .actions import RUNTIME_SOURCES, builders
-from .boards import board_digest, board_words
+from ..versions import QUANTIZING
+from .actions import builders
+from .boards import board_words
 from .nodes import remove_when_cleaned, words
-from .signature import compiler_files, digest, versions
+from .signature import board_digest, compiler_files, digest, versions
 
 if TYPE_CHECKING:
     from ..board import Board
@@ -30,7 +32,11 @@ Node = Any
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """One compiled model: what it is made from, and the nodes that its compilation makes."""
+    """One compiled model: what it is made from, and the nodes that its compilation makes.
+
+    Attributes:
+        quantized: the ONNX file of a model that is quantised when it is compiled.
+    """
 
     source: Node
     options: ModelOptions
@@ -38,6 +44,7 @@ class Model:
     sources: tuple[Node, Node]
     header: Node
     metadata: Node
+    quantized: Node | None
 
     @property
     def wants_regions(self) -> bool:
@@ -88,11 +95,16 @@ class Folder:
     models: dict[str, Model] = field(default_factory=dict)
     scripts: dict[str, tuple[Board, Node]] = field(default_factory=dict)
 
-    def model(self, source: Node, options: ModelOptions, board: Board | None) -> Model:
-        """The model `source` compiled as `options` say; made once, however often it is asked for."""
+    def model(
+        self, source: Node, options: ModelOptions, board: Board | None, calibration: Sequence[Node] = ()
+    ) -> Model:
+        """The model `source` compiled as `options` say; made once, however often it is asked for.
+
+        `calibration` are the files with which it is quantised.
+        """
         known = self.models.get(options.name)
         if known is None:
-            known = self.models[options.name] = self._compile(source, options, board)
+            known = self.models[options.name] = self._compile(source, options, board, calibration)
         elif (known.source, known.options, known.board) != (source, options, board):
             raise OptionError(
                 f"two models of one build folder are called '{options.name}'",
@@ -131,17 +143,30 @@ class Folder:
             raise OptionError(f"two boards of one build folder are called '{board.name}'", file=board.file)
         return known[1]
 
-    def _compile(self, source: Node, options: ModelOptions, board: Board | None) -> Model:
+    def _compile(
+        self, source: Node, options: ModelOptions, board: Board | None, calibration: Sequence[Node]
+    ) -> Model:
         name = options.name
         place = self.dir.Dir(name)
-        code, weights, header, metadata = self.env.TVMCompile(
-            [place.File(name + suffix) for suffix in (".c", "_weights.c", ".h", ".json")],
+        suffixes, more = [".c", "_weights.c", ".h", ".json"], {}
+        if options.calibration is not None:
+            suffixes.append("_quantized.onnx")
+            also = versions(self.env["_TVMINTERPRETER"], QUANTIZING)
+            more = {
+                "_TVMCALIBRATION": ["$(", *words(["--calibration", str(options.calibration)]), "$)"],
+                "_TVMVERSIONS": [*self.env["_TVMVERSIONS"], *also],
+            }
+        made = self.env.TVMCompile(
+            [place.File(name + suffix) for suffix in suffixes],
             source,
-            _TVMOPTIONS=words(option_arguments(options)),
+            _TVMOPTIONS=words(option_arguments(replace(options, calibration=None))),
             _TVMBOARD=board_words(board),
             _TVMBOARDDIGEST=board_digest(board),
+            **more,
         )
-        model = Model(source, options, board, (code, weights), header, metadata)
+        self.env.Depends(made, calibration)
+        code, weights, header, metadata, *quantized = made
+        model = Model(source, options, board, (code, weights), header, metadata, *(quantized or [None]))
         for node in model.sources:
             node.attributes.tvm_mark = Mark(self, model)
         self.needs(metadata)
@@ -191,6 +216,7 @@ def _make(env: Env, place: Node) -> Folder:
         TVM_CLI=words([str(PACKAGE / "__main__.py")]),
         TVM_RUNTIME=runtime,
         _TVMQUIET=["--quiet"] if env.GetOption("silent") else [],
+        _TVMINTERPRETER=python,
         _TVMVERSIONS=[__version__, *versions(python), digest(compiler_files(Path(compiler)))],
         _TVMRUNTIMEDIGEST=digest(files),
         IMPLICIT_COMMAND_DEPENDENCIES=False,

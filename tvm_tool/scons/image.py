@@ -11,12 +11,12 @@ import SCons.Node
 import SCons.Util
 from SCons.Action import Action
 
+from ..atomic import write_text
 from ..errors import OptionError, did_you_mean
-from .actions import write
-from .boards import UNSAID, board_digest, board_words, require_board
+from .boards import UNSAID, board_words, require_board
 from .folder import Model, folder_of
 from .link import models_of
-from .signature import digest, package_files
+from .signature import board_digest, digest, package_files
 from .usererror import user_errors
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def tvm_verify(
     made: list[Node] = []
     for model in found:
         sources = [elf, model.source, model.metadata]
+        further = [model.quantized] if model.quantized else []
         file = recorded.get(model.options.name)
         given = env.arg2nodes([file], env.fs.File) if file else []
         action = Action("$TVMVERIFYCOM", "$TVMVERIFYCOMSTR")
@@ -128,7 +129,9 @@ def tvm_verify(
             *(["--samples", str(samples)] if samples else []),
         ]
         arguments = {"_TVMVERIFYOPTIONS": options, **words}
-        made += _phony(private, alias, f"{elf}:{model.options.name}", [*sources, *given], action, arguments)
+        made += _phony(
+            private, alias, f"{elf}:{model.options.name}", [*sources, *further, *given], action, arguments
+        )
     return made
 
 
@@ -170,7 +173,7 @@ def _measure(target: list[Node], source: list[Node], env: Env) -> int:
     variables = {name: str(value) for name, value in env["ENV"].items()}
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, encoding="utf-8", env=variables)
     if done.returncode == 0:
-        write(target[0].get_abspath(), done.stdout)
+        write_text(target[0].get_abspath(), done.stdout)
     print(done.stdout, end="", flush=True)
     return done.returncode
 

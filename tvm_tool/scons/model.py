@@ -18,6 +18,9 @@ from .usererror import user_errors
 Env = Any
 Node = Any
 
+ENDINGS = (".npz", ".npy")
+"""Of the files that a folder of calibration data consists of."""
+
 
 @user_errors
 def tvm_model(env: Env, model: Any, sources: bool = False, board: Any = UNSAID, **options: Any) -> list[Node]:
@@ -35,9 +38,11 @@ def tvm_model(env: Env, model: Any, sources: bool = False, board: Any = UNSAID, 
         folder share.
     """
     source = _file(env, model)
-    parsed = parse_options(str(source.srcnode()), options, also=("board", "sources"))
+    calibration, files = _calibration(env, options.pop("calibration", None))
+    given = {**options, "calibration": calibration}
+    parsed = parse_options(str(source.srcnode()), given, also=("board", "sources"))
     folder = folder_of(env, source)
-    made = folder.model(source, parsed, find_board(env, board))
+    made = folder.model(source, parsed, find_board(env, board), files)
     include(env, [made.header.dir, folder.dir])
     if sources:
         return [*made.sources, *folder.runtime]
@@ -72,6 +77,35 @@ def _file(env: Env, model: Any) -> Node:
             else "check the path; if another step of the build makes it, declare that step first",
         )
     return file
+
+
+def _calibration(env: Env, given: Any) -> tuple[str | None, list[Node]]:
+    """Calibration data as a path for the compiler, and the files that they are; `given` as for `_file`."""
+    if not given:
+        return None, []
+    nodes = env.arg2nodes(SCons.Util.flatten([given]), env.fs.Entry)
+    if len(nodes) != 1:
+        raise OptionError(
+            f"{len(nodes)} files were given",
+            where="option 'calibration'",
+            expected="one .npz file, or a folder of .npz or .npy files",
+        )
+    node = nodes[0]
+    if node.is_derived():
+        return node.get_internal_path(), [node]
+    node = node.dir.srcnode().Entry(node.name).disambiguate()
+    file, place = node.get_internal_path(), node.get_abspath()
+    if os.path.isdir(place):
+        return file, [node.File(name) for name in sorted(_names(place)) if name.endswith(ENDINGS)]
+    if not os.path.exists(place):
+        there = [name for name in _names(os.path.dirname(place)) if name.endswith(".npz")]
+        raise OptionError(
+            "there are no such calibration data",
+            file=file,
+            where="option 'calibration'",
+            remedy=did_you_mean(node.name, there) if there else "check the path",
+        )
+    return file, [node]
 
 
 def _names(directory: str) -> list[str]:

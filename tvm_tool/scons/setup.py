@@ -15,6 +15,7 @@ from .usererror import user_errors
 
 if TYPE_CHECKING:
     from ..board import Board
+    from ..cores import Core
 
 Env = Any
 Node = Any
@@ -35,8 +36,6 @@ COMPILE = ("-ffunction-sections", "-fdata-sections", "-flto")
 LINK = (
     "-flto",
     "-nostartfiles",
-    "--specs=nano.specs",
-    "--specs=nosys.specs",
     "-Wl,--gc-sections",
     "-Wl,-Map=${TARGET.base}.map",
     "-T",
@@ -71,7 +70,7 @@ def tvm_board(env: Env, board: Any = UNSAID, startup: bool = True, semihosting: 
     """
     chosen = require_board(env, board)
     check_environment(env, chosen)
-    _toolchain(env, chosen.core.toolchain)
+    _toolchain(env, chosen.core)
     _flags(env, chosen)
     folder = folder_of(env)
     env["_TVM_SCRIPT"] = script = folder.script(chosen, full=True)
@@ -87,8 +86,9 @@ def tvm_board(env: Env, board: Any = UNSAID, startup: bool = True, semihosting: 
     return chosen
 
 
-def _toolchain(env: Env, prefix: str) -> None:
+def _toolchain(env: Env, core: Core) -> None:
     """Let the variables name the programs of the toolchain, unless they already do."""
+    prefix = core.toolchain
     compiler = shutil.which(f"{prefix}gcc")
     if compiler and not env.WhereIs(f"{prefix}gcc"):
         env.AppendENVPath("PATH", os.path.dirname(compiler))
@@ -99,13 +99,14 @@ def _toolchain(env: Env, prefix: str) -> None:
         raise ToolchainError(
             f"the compiler '{env.subst('$CC')}' is not installed",
             where="TVMBoard",
-            remedy="install it (Debian, Ubuntu: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi), "
+            remedy=f"install it (Debian, Ubuntu: apt-get install {core.toolchain_packages}), "
             "or add its folder to PATH",
         )
 
 
 def _flags(env: Env, board: Board) -> None:
-    for variable, more in {"CCFLAGS": COMPILE, "ASFLAGS": (), "LINKFLAGS": LINK}.items():
+    libc = board.core.libc  # With its headers: some toolchains have none of their own.
+    for variable, more in {"CCFLAGS": COMPILE + libc, "ASFLAGS": (), "LINKFLAGS": LINK + libc}.items():
         given = env.subst(f"$CC ${variable}").split()
         append(env, variable, [*(flag for flag in board.core.flags if flag not in given), *more])
     env.AppendUnique(LIBS=["m"])  # Some models need it, and for the others it links nothing.

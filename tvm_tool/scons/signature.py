@@ -11,14 +11,27 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ToolchainError
 from ..paths import PACKAGE
 from ..versions import REPORTED, installed
 
-COMPILER_FILES = ("options.py", "board.py", "cores.py", "compiler/**/*.py")
+if TYPE_CHECKING:
+    from ..board import Board
+
+COMPILER_FILES = (
+    "options.py",
+    "board.py",
+    "cores.py",
+    "samples.py",
+    "versions.py",
+    "image/metadata.py",
+    "compiler/**/*.py",
+)
 """What the compiler is made of, as patterns in the package."""
 
 _ASK = """
@@ -38,6 +51,13 @@ def digest(files: Iterable[Path]) -> str:
     return total.hexdigest()[:16]
 
 
+def board_digest(board: Board | None) -> str:
+    """What of a board a signature shall contain: everything but where its file lies."""
+    if board is None:
+        return "none"
+    return hashlib.sha256(repr(replace(board, file=Path(board.file.name))).encode()).hexdigest()[:16]
+
+
 def package_files(*patterns: str) -> list[Path]:
     """The files of this package that match one of `patterns`."""
     return [file for pattern in patterns for file in PACKAGE.glob(pattern)]
@@ -49,12 +69,12 @@ def compiler_files(compiler: Path) -> list[Path]:
 
 
 @cache
-def versions(python: str) -> tuple[str, ...]:
+def versions(python: str, packages: tuple[str, ...] = REPORTED) -> tuple[str, ...]:
     """The versions of the packages that shape the generated code, as the interpreter `python` has them."""
     if os.path.abspath(python) == os.path.abspath(sys.executable):
-        return tuple(installed(package) or "none" for package in REPORTED)
+        return tuple(installed(package) or "none" for package in packages)
     try:
-        return tuple(_output([python, "-I", "-c", _ASK, *REPORTED]).split())
+        return tuple(_output([python, "-I", "-c", _ASK, *packages]).split())
     except (OSError, subprocess.SubprocessError) as error:
         raise ToolchainError(
             f"the interpreter '{python}' does not run: {error}",

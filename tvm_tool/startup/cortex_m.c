@@ -2,19 +2,7 @@
 /* Vector table and reset of Cortex-M. The linker script names the memory: see tvm_startup.h. */
 #include <stdint.h>
 
-#include "tvm_startup.h"
-
-/* What the linker script defines. */
-struct tvm_copy {
-    const uint32_t *from;
-    uint32_t *to;
-    uint32_t *end;
-};
-extern const struct tvm_copy __copy_start[], __copy_end[];
-extern uint32_t __bss_start[], __bss_end[];
-extern uint32_t __stack_start[], __stack_top[];
-extern void (*const __init_array_start[])(void);
-extern void (*const __init_array_end[])(void);
+#include "tvm_memory.h"
 
 int main(void);
 
@@ -58,37 +46,23 @@ const struct tvm_vectors tvm_vectors __attribute__((section(".vectors"), used)) 
     },
 };
 
-/* The stores are volatile so that no compiler makes a call of memset or memcpy out of a loop: a firmware
- * may have neither, and memory is not ready for them. */
-static void fill(uint32_t *to, const uint32_t *end, uint32_t value)
-{
-    while (to < end)
-        *(volatile uint32_t *)to++ = value;
-}
-
 /* Not part of Reset_Handler: a compiler could use FPU registers before the FPU is on. */
 __attribute__((noinline)) static void start(void)
 {
-#ifdef TVM_PAINT_STACK
     uint32_t *sp;
     __asm__ volatile("mov %0, sp" : "=r"(sp));
-    fill(__stack_start, sp, TVM_STACK_PAINT);
-#endif
-    for (const struct tvm_copy *copy = __copy_start; copy < __copy_end; ++copy) {
-        const uint32_t *from = copy->from;
-        for (uint32_t *to = copy->to; to < copy->end;)
-            *(volatile uint32_t *)to++ = *from++;
-    }
-    fill(__bss_start, __bss_end, 0);
-    for (void (*const *constructor)(void) = __init_array_start; constructor < __init_array_end; ++constructor)
-        (*constructor)();
+    tvm_prepare_memory(sp);
     tvm_exit(main());
 }
 
 void Reset_Handler(void)
 {
+#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+    /* Below, an overflow faults, whatever lies there. */
+    __asm__ volatile("msr msplim, %0" ::"r"(__stack_start));
+#endif
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
-    *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20; /* CPACR: full access to the FPU */
+    *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20; /* CPACR: full access to FPU and MVE */
     __asm__ volatile("dsb\n\tisb" ::: "memory");
 #endif
 #if __ARM_ARCH >= 7

@@ -3,7 +3,7 @@
  * the processor: not for firmware that is shipped.
  *
  * With tvm_semihosting.c in a firmware the status that main returns becomes the emulator's exit status, and
- * a HardFault prints a line and exits with TVM_SEMIHOSTING_FAULT. */
+ * a HardFault, on RISC-V a trap, prints a line and exits with TVM_SEMIHOSTING_FAULT. */
 #ifndef TVM_SEMIHOSTING_H
 #define TVM_SEMIHOSTING_H
 

@@ -49,7 +49,8 @@ def difference(got: Array, want: Array) -> Difference:
     errors = np.where(np.isnan(errors), np.inf, errors)
     place = np.unravel_index(int(errors.argmax()), errors.shape)
     index = tuple(int(i) for i in place)
-    limit = FLOAT_LIMIT if floating else 0.0
+    # Half precision is coarser than the limit.
+    limit = max(FLOAT_LIMIT, 2 * float(np.finfo(got.dtype).eps)) if floating else 0.0
     return Difference(float(errors[index]), index, float(a[index]), float(b[index]), limit)
 
 

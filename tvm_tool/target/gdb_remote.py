@@ -1,6 +1,6 @@
 """A small client of GDB's remote serial protocol, as emulators and debug probes serve it.
 
-Only what driving a stopped Cortex-M needs: memory, registers, breakpoints, continue, stop.
+Only what driving a stopped microcontroller needs: memory, registers, breakpoints, continue, stop.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 import socket
 import time
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
@@ -41,8 +42,9 @@ class GdbRemote:
         features = self._request("qSupported")
         size = re.search(r"PacketSize=([0-9a-fA-F]+)", features)
         self._chunk = (int(size[1], 16) if size else 400) // 2 - 16
+        self._described = "qXfer:features:read+" in features
         # QEMU serves single registers only to a client that has read their description.
-        if "qXfer:features:read+" in features:
+        if self._described:
             self._request("qXfer:features:read:target.xml:0,ffb")
 
     @classmethod
@@ -98,15 +100,22 @@ class GdbRemote:
             self._accepted(f"M{address + start:x},{len(piece):x}:{piece.hex()}", "writing memory")
 
     def read_register(self, number: int) -> int:
-        """Core register `number`: 0 to 12, 13 (sp), 14 (lr), 15 (pc), 25 (xpsr)."""
+        """The register `number`, as the server's description counts them."""
         return int.from_bytes(bytes.fromhex(self._accepted(f"p{number:x}", "reading a register")), "little")
 
     def write_register(self, number: int, value: int) -> None:
-        """Set core register `number`."""
+        """Set the register `number`, of 32 bits."""
         self._accepted(f"P{number:x}={value.to_bytes(4, 'little').hex()}", "writing a register")
 
+    def register_number(self, name: str) -> int:
+        """The number of the register that the server's description calls `name`."""
+        number = self._registers.get(name)
+        if number is None:
+            raise TargetError(f"the GDB server has no register '{name}'")
+        return number
+
     def set_breakpoint(self, address: int) -> None:
-        """Stop before the Thumb instruction at `address`."""
+        """Stop before the instruction at `address`, which may have two bytes."""
         self._accepted(f"Z0,{address & ~1:x},2", "setting a breakpoint")
 
     def remove_breakpoint(self, address: int) -> None:
@@ -116,6 +125,12 @@ class GdbRemote:
     def resume(self) -> None:
         """Let the target run; `wait` tells when it has stopped."""
         self._send("c")
+
+    def step(self) -> None:
+        """Let the target execute one instruction, whether or not a breakpoint is there."""
+        self._send("s")
+        if not self.wait(self._reply_timeout):
+            raise TargetError("the target does not stop after one instruction")
 
     def wait(self, timeout: float) -> bool:
         """Whether the target stopped within `timeout` seconds; if not, it still runs.
@@ -145,6 +160,29 @@ class GdbRemote:
         while (reply := self._reply()) not in ("OK", "") and not reply.startswith("E"):
             output += bytes.fromhex(reply.removeprefix("O")).decode(errors="replace")
         return output
+
+    # ------------------------------------------------------------ registers
+
+    @cached_property
+    def _registers(self) -> dict[str, int]:
+        """Numbers of the described registers by name; one without a number follows the one before."""
+        found: dict[str, int] = {}
+        following = 0
+        for register in re.findall(r"<reg\b[^>]*>", self._description("target.xml")):
+            fields = dict(re.findall(r'(\w+)="([^"]*)"', register))
+            number = int(fields.get("regnum", following))
+            found[fields["name"]] = number
+            following = number + 1
+        return found
+
+    def _description(self, file: str) -> str:
+        """The text of a file of the description, with those that it includes in their places."""
+        text, more = "", self._described
+        while more:
+            reply = self._accepted(f"qXfer:features:read:{file}:{len(text):x},ffb", "describing itself")
+            text, more = text + reply[1:], reply[0] == "m"
+        include = re.compile(r'<xi:include\s+href="([^"]+)"\s*/>')
+        return include.sub(lambda match: self._description(match[1]), text)
 
     # ------------------------------------------------------------ packets
 

@@ -70,13 +70,16 @@ def emulator_command(image: Image, board: Board) -> list[str]:
     if program is None:
         raise ToolchainError(
             f"the emulator {board.core.qemu} is not installed",
-            remedy="install it, on Debian and Ubuntu: apt install qemu-system-arm",
+            remedy=f"install it, on Debian and Ubuntu: apt install {board.core.qemu_package}",
         )
     cpu = ["-cpu", emulator.cpu] if emulator.cpu else []
     quiet = ["-display", "none", "-monitor", "none", "-serial", "none"]
     semihosting = ["-chardev", "stdio,id=semihosting"]
     semihosting += ["-semihosting-config", "enable=on,target=native,chardev=semihosting"]
-    return [program, "-M", emulator.machine, *cpu, *quiet, *semihosting, "-kernel", str(image.path)]
+    # Machines that run an operating system would load a monitor first.
+    bare = ["-bios", "none"] if board.core.riscv else []
+    machine = ["-M", emulator.machine, *cpu, *bare]
+    return [program, *machine, *quiet, *semihosting, "-kernel", str(image.path)]
 
 
 def crashed(image: Image, board: Board, errors: str) -> TargetError:
@@ -110,7 +113,7 @@ def check_memory(image: Image, board: Board) -> None:
     _, end = emulated_ram(board)
     tops = {f"section '{s.name}'": s.end for s in image.sections if region.origin <= s.address < region.end}
     code = board.regions[board.placement.code].origin
-    first = image.read(code, 4)
+    first = image.read(code, 4) if image.machine == "EM_ARM" else None
     if first is not None and region.origin < int.from_bytes(first, "little") <= region.end:
         tops["the initial stack pointer"] = int.from_bytes(first, "little")
     what, top = max(tops.items(), key=lambda item: item[1], default=("", 0))
@@ -130,8 +133,11 @@ def check_core(image: Image, board: Board) -> None:
     built = _ARCHITECTURES.get(image.attributes.get("TAG_CPU_ARCH", -1))
     core = board.core
     problem = None
-    if image.machine != "EM_ARM":
+    more = _extensions(str(image.attributes.get("TAG_ARCH", ""))) - _extensions(core.arch)
+    if image.machine != ("EM_RISCV" if core.riscv else "EM_ARM"):
         problem = f"the image is for {image.machine.removeprefix('EM_')} processors"
+    elif core.riscv and more:
+        problem = f"the image is built for {image.attributes['TAG_ARCH']}"
     elif built is not None and core.arch in names and names.index(built) > names.index(core.arch):
         problem = f"the image is built for {built}"
     elif image.attributes.get("TAG_FP_ARCH", 0) and core.fpu_name is None:
@@ -143,6 +149,13 @@ def check_core(image: Image, board: Board) -> None:
             expected=" ".join(core.flags),
             remedy="build it for this board, or name the board that it is built for",
         )
+
+
+def _extensions(arch: str) -> set[str]:
+    """``rv32``, ``i``, ``m`` of ``rv32im`` or ``rv32i2p1_m2p0``; words of several letters do not count."""
+    base = re.match(r"rv\d+", arch)
+    letters = re.sub(r"\d+p\d+|_[a-z]{2,}[^_]*|_", "", arch[base.end() :]) if base else ""
+    return {base[0], *letters} if base else set()
 
 
 def _emulator(board: Board) -> Emulator:

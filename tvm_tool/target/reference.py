@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import ModelError, ToolchainError, did_you_mean
+from ..image.metadata import Metadata
+from .feedback import open_states
 
 Array = npt.NDArray[Any]
 
@@ -17,9 +19,13 @@ OPTIMISATIONS = ("default", "all", "extended", "basic", "none")
 
 
 def reference_outputs(
-    model: Path, samples: Sequence[Mapping[str, Array]], outputs: Sequence[str], optimisation: str = "default"
+    model: Path,
+    samples: Sequence[Mapping[str, Array]],
+    outputs: Sequence[str],
+    optimisation: str = "default",
+    info: Metadata | None = None,
 ) -> Iterator[list[Array]]:
-    """The values of `outputs`, one list for each of `samples`.
+    """The values of `outputs`, one list for each of `samples`, in their order.
 
     Args:
         model: the original ONNX file.
@@ -28,6 +34,8 @@ def reference_outputs(
         optimisation: graph optimisations of onnxruntime, one of `OPTIMISATIONS`. ``default`` means its
             own for a float model, and none for a quantised one: they would round otherwise than the
             model says.
+        info: what the compiler says about the model. States that it keeps between two runs start from
+            their initial values and go from one sample to the next.
     """
     if model.suffix.lower() == ".tflite":
         raise ModelError(
@@ -49,8 +57,9 @@ def reference_outputs(
     if optimisation != "default":
         level = "DISABLE_ALL" if optimisation == "none" else f"ENABLE_{optimisation.upper()}"
         options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}")
+    feedback = open_states(model, info)
     try:
-        session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(feedback.model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # noqa: BLE001 - onnxruntime's own classes have no common base
         raise ModelError(
             f"onnxruntime does not take the model: {str(error).splitlines()[0]}", file=model
@@ -61,14 +70,17 @@ def reference_outputs(
             raise ModelError(
                 f"the model has no output '{name}'", file=model, remedy=did_you_mean(name, known)
             )
+    states = dict(feedback.first)
     for sample in samples:
         try:
-            found = session.run(list(outputs), dict(sample))
+            found = session.run([*outputs, *feedback.inputs], {**sample, **states})
         except Exception as error:  # noqa: BLE001 - as above
             raise ModelError(
                 f"onnxruntime cannot run the model: {str(error).splitlines()[0]}", file=model
             ) from None
-        yield [np.asarray(value) for value in found]
+        values = [np.asarray(value) for value in found]
+        states = dict(zip(feedback.inputs.values(), values[len(outputs) :], strict=True))
+        yield values[: len(outputs)]
 
 
 def _is_quantized(model: Path) -> bool:

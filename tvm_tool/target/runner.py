@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,13 +41,17 @@ class Runner:
             session.write(place, np.array(pointers, "<u4").tobytes())
         self._paint(self.stack.bottom, session.stack_pointer)
 
-    def run(self, sample: Mapping[str, Array]) -> tuple[Called, list[Array]]:
-        """One inference: what the call gave, and the outputs in the model's types and shapes."""
+    def run(self, sample: Mapping[str, Array], watch: Sequence[int] = ()) -> tuple[Called, list[Array]]:
+        """One inference: what the call gave, and the outputs in the model's types and shapes.
+
+        `watch` as of `Session.call`.
+        """
         for tensor, place in zip(self._model.inputs, self._inputs, strict=True):
             self._session.write(place, sample[tensor.name].astype(_little(tensor)).tobytes())
         for tensor, place in zip(self._model.outputs, self._outputs, strict=True):
             self._paint(place - _GUARD, place + tensor.bytes + _GUARD)
-        called = self._session.call(self._run.address, (self._structs[0], self._structs[1]), self._timeout)
+        structs = (self._structs[0], self._structs[1])
+        called = self._session.call(self._run.address, structs, self._timeout, watch)
         if called.result:
             status = called.result - (1 << 32) if called.result >> 31 else called.result
             raise VerifyError(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,85 +13,107 @@ from typing import TYPE_CHECKING
 from ..errors import TargetError, VerifyError
 from ..image.elf import Image, Symbol
 from .gdb_remote import ConnectionLostError, GdbRemote, ProgramEndedError
+from .processor import Processor, processor_of
 from .qemu import crashed, emulator_command
 
 if TYPE_CHECKING:
     from ..board import Board
 
-SP, LR, PC = 13, 14, 15
-_VECTOR_TABLE, _CFSR, _BFAR, _SYSTICK = 0xE000ED08, 0xE000ED28, 0xE000ED38, 0xE000E010
-_SYSTICK_RELOAD, _SYSTICK_RUNS = 0xFFFF, 5
-_NOP, _DISABLE_INTERRUPTS = bytes.fromhex("00bf"), bytes.fromhex("72b6")
-_FAULTS = (3, 4, 5, 6)  # HardFault, MemManage, BusFault, UsageFault
-_ADDRESS_KNOWN = 1 << 15
-_STACKING = 1 << 4 | 1 << 12  # the core could not save its registers
-_CFSR_BITS = {
-    0: "it executes where no code may be",
-    1: "it accesses memory that is protected",
-    8: "it executes where there is no memory",
-    9: "it accesses an address where there is no memory",
-    10: "it accesses an address where there is no memory",
-    16: "it executes an instruction that the core does not have",
-    17: "it enters ARM state: a function pointer is wrong",
-    19: "it uses the FPU, which is missing or switched off",
-    24: "it accesses memory unaligned",
-    25: "it divides by zero",
-}
-
 
 @dataclass(frozen=True)
 class Called:
-    """What a call gave: the value of r0, and the instructions executed if the emulator counts them."""
+    """What a call gave.
+
+    Attributes:
+        result: the first word returned.
+        instructions: how many were executed; None if the emulator does not count them.
+        passed: the watched addresses in the order in which they were passed, each with the instructions
+            that had been executed since the start.
+    """
 
     result: int
     instructions: int | None
+    passed: tuple[tuple[int, int | None], ...] = ()
 
 
 class Session:
     """Reads, writes and calls; made by `start_session`."""
 
-    def __init__(self, image: Image, gdb: GdbRemote, stop: Symbol, start_timeout: float) -> None:
+    def __init__(
+        self, image: Image, gdb: GdbRemote, processor: Processor, stop: Symbol, start_timeout: float
+    ) -> None:
         self._image = image
         self._gdb = gdb
+        self._processor = processor
         # Not executed any more once the firmware has started: calls return to it.
         self._return_address = image.entry & ~1
-        self._faults: set[int] = set()
         self.read = gdb.read_memory
         self.write = gdb.write_memory
-        self._run_timer(_NOP)
+        processor.start(gdb, self._return_address)
         self._reach(stop, start_timeout)
         # From here on the firmware itself does not go on: no interrupt may come between the calls.
-        self._run_timer(_DISABLE_INTERRUPTS)
-        self._watch_faults()
+        processor.hold(gdb, self._return_address)
+        self.stack_pointer = gdb.read_register(processor.stack) & -processor.stack_align
+        self._handlers = processor.handlers(gdb) - {self._return_address}
+        for address in (*self._handlers, self._return_address):
+            gdb.set_breakpoint(address)
 
-    def call(self, function: int, arguments: tuple[int, ...], timeout: float) -> Called:
+    def call(
+        self,
+        function: int,
+        arguments: tuple[int, ...],
+        timeout: float,
+        watch: Sequence[int] = (),
+    ) -> Called:
         """Call the C function at `function` with up to four words.
 
-        Raises VerifyError if it faults, or does not return within `timeout` seconds.
+        Args:
+            function: its address.
+            arguments: its arguments.
+            timeout: seconds that it may take, or that it may take from one watched address to the next.
+            watch: addresses; `Called.passed` tells when they are passed.
+
+        Raises VerifyError if it faults, or does not return in time.
         """
-        gdb = self._gdb
-        for number, argument in enumerate(arguments):
+        gdb, processor = self._gdb, self._processor
+        for number, argument in zip(processor.arguments, arguments, strict=False):
             gdb.write_register(number, argument)
-        gdb.write_register(SP, self.stack_pointer)
-        gdb.write_register(LR, self._return_address | 1)
-        gdb.write_register(PC, function & ~1)
-        before = self._instructions()
+        gdb.write_register(processor.stack, self.stack_pointer)
+        gdb.write_register(processor.link, processor.return_to(self._return_address))
+        gdb.write_register(processor.counter, function & ~1)
+        passed: list[tuple[int, int | None]] = []
+        for address in watch:
+            gdb.set_breakpoint(address)
+        before = processor.instructions(gdb)
+        self._resume(timeout)
+        while (counter := gdb.read_register(processor.counter) & ~1) in watch:
+            passed.append((counter, processor.instructions(gdb)))
+            # The emulator would stop here again.
+            gdb.remove_breakpoint(counter)
+            gdb.step()
+            gdb.set_breakpoint(counter)
+            self._resume(timeout)
+        for address in watch:
+            gdb.remove_breakpoint(address)
+        if counter in self._handlers:
+            raise self._fault()
+        if counter != self._return_address:
+            raise VerifyError("the model stopped", file=self._image.path, where=self._image.place(counter))
+        after = processor.instructions(gdb)
+        instructions = None if before is None or after is None else after - before
+        return Called(gdb.read_register(processor.arguments[0]), instructions, tuple(passed))
+
+    def _resume(self, timeout: float) -> None:
+        """Let the model run until it is stopped, at most for `timeout` seconds."""
+        gdb = self._gdb
         gdb.resume()
         if not gdb.wait(timeout):
             gdb.interrupt()
             raise VerifyError(
                 f"the model did not return within {timeout:g} s",
                 file=self._image.path,
-                where=self._image.place(gdb.read_register(PC)),
+                where=self._image.place(gdb.read_register(self._processor.counter)),
             )
-        counter = gdb.read_register(PC) & ~1
-        if counter in self._faults:
-            raise self._fault()
-        if counter != self._return_address:
-            raise VerifyError("the model stopped", file=self._image.path, where=self._image.place(counter))
-        after = self._instructions()
-        instructions = None if before is None or after is None else after - before
-        return Called(gdb.read_register(0), instructions)
 
     def _reach(self, stop: Symbol, timeout: float) -> None:
         """Run the startup code, which makes memory and FPU ready, and what comes before `stop`."""
@@ -105,60 +125,18 @@ class Session:
             raise TargetError(
                 f"the firmware did not reach {stop.name} within {timeout:g} s",
                 file=self._image.path,
-                where=self._image.place(gdb.read_register(PC)),
+                where=self._image.place(gdb.read_register(self._processor.counter)),
                 remedy="code that waits for a clock or a peripheral hangs in the emulator: skip it there",
             )
         gdb.remove_breakpoint(stop.address)
 
-    def _run_timer(self, first: bytes) -> None:
-        """Let SysTick run, without its interrupt; `first` is an instruction that is executed before.
-
-        While no timer runs, the emulator executes 2^31 instructions before it listens to us again. QEMU's
-        debugger interface does not write to devices, so the core does it: str r1, [r0]; bx lr.
-        """
-        gdb = self._gdb
-        self.stack_pointer = gdb.read_register(SP) & ~7
-        counter = gdb.read_register(PC)
-        stub = self.stack_pointer - 64
-        gdb.write_memory(stub, first + bytes.fromhex("0160 7047"))
-        gdb.set_breakpoint(self._return_address)
-        for offset, value in ((0, 0), (4, _SYSTICK_RELOAD), (8, 0), (0, _SYSTICK_RUNS)):
-            self.call(stub, (_SYSTICK + offset, value), timeout=10.0)
-        gdb.remove_breakpoint(self._return_address)
-        gdb.write_register(PC, counter)
-
-    def _watch_faults(self) -> None:
-        """Stop in every fault handler of the vector table, and where calls return to."""
-        gdb = self._gdb
-        table = int.from_bytes(gdb.read_memory(_VECTOR_TABLE, 4), "little")
-        vectors = gdb.read_memory(table, 4 * (max(_FAULTS) + 1))
-        handlers = {int.from_bytes(vectors[4 * n : 4 * n + 4], "little") & ~1 for n in _FAULTS}
-        self._faults = handlers - {0, self._return_address}
-        for address in (*self._faults, self._return_address):
-            gdb.set_breakpoint(address)
-
     def _fault(self) -> VerifyError:
-        gdb = self._gdb
-        cause = int.from_bytes(gdb.read_memory(_CFSR, 4), "little")
-        reasons = list(dict.fromkeys(text for bit, text in _CFSR_BITS.items() if cause >> bit & 1))
-        place = None
-        if cause & _STACKING:
-            reasons = ["the stack overflowed"]
-        else:
-            if cause & _ADDRESS_KNOWN:
-                address = int.from_bytes(gdb.read_memory(_BFAR, 4), "little")
-                reasons = [f"{reason}: {address:#010x}" for reason in reasons]
-            frame = gdb.read_memory(gdb.read_register(SP), 32)
-            place = self._image.place(int.from_bytes(frame[24:28], "little"))
+        reasons, place = self._processor.fault(self._gdb)
         return VerifyError(
             f"the model faulted: {', '.join(reasons) or 'the core does not say why'}",
             file=self._image.path,
-            where=place,
+            where=None if place is None else self._image.place(place),
         )
-
-    def _instructions(self) -> int | None:
-        count = re.search(r"instruction count = (\d+)", self._gdb.monitor("info replay"))
-        return int(count[1]) if count else None
 
 
 @contextmanager
@@ -167,16 +145,15 @@ def start_session(image: Image, board: Board, stop: Symbol, start_timeout: float
     # Paths of Unix sockets are short: not in the build folder.
     with tempfile.TemporaryDirectory(prefix="tvm") as folder, tempfile.TemporaryFile() as errors:
         endpoint = Path(folder, "gdb")
-        # Recording makes the emulator count instructions; the record itself is of no use.
-        count = ["-icount", f"shift=0,rr=record,rrfile={os.devnull}"]
-        command = [*emulator_command(image, board), *count, "-S"]
+        processor = processor_of(board.core)
+        command = [*emulator_command(image, board), *processor.counting, "-S"]
         command += ["-gdb", f"unix:{endpoint},server=on,wait=off"]
         emulator = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
         )
         try:
             with GdbRemote.connect(endpoint) as gdb:
-                yield Session(image, gdb, stop, start_timeout)
+                yield Session(image, gdb, processor, stop, start_timeout)
         except ConnectionLostError:
             emulator.kill()
             emulator.wait()

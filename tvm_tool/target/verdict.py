@@ -19,6 +19,21 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Original:
+    """A quantised model in an image beside the float model that it was made from.
+
+    Attributes:
+        largest: the largest difference of all runs and outputs, in real values.
+        agreement: runs whose first output names the same class; None if it names none.
+        accuracy: runs in which the float model names the labelled class; None without labels.
+    """
+
+    largest: float
+    agreement: int | None
+    accuracy: int | None
+
+
+@dataclass(frozen=True)
 class VerifyResult:
     """What a verification found.
 
@@ -32,6 +47,7 @@ class VerifyResult:
         stack_bytes: stack that the model used at most, below the caller's.
         stack_reserve: stack that the board reserves.
         instructions: the fewest and the most instructions of a run; None if not counted.
+        original: how the float model compares, if the model was quantised when it was compiled.
     """
 
     title: str
@@ -44,6 +60,7 @@ class VerifyResult:
     stack_bytes: int
     stack_reserve: int
     instructions: tuple[int, int] | None
+    original: Original | None = None
 
     @property
     def largest_error(self) -> float:
@@ -65,6 +82,8 @@ class VerifyResult:
             rows.append(("top-1 agreement", self._share(self.agreement)))
         if self.accuracy is not None:
             rows.append(("accuracy", self._share(self.accuracy)))
+        if self.original is not None:
+            rows.append(("float model", self._beside(self.original)))
         if self.instructions is not None:
             low, high = self.instructions
             rows.append(("instructions", f"{low:,}" if low == high else f"{low:,} to {high:,}"))
@@ -84,6 +103,14 @@ class VerifyResult:
             where=f"output '{self.largest.output}', input {self.largest.run}",
             expected=f"an error of at most {worst.limit:g}, not {worst.error:.3g}",
         )
+
+    def _beside(self, original: Original) -> str:
+        text = f"differs by at most {original.largest:.3g}"
+        if original.agreement is not None:
+            text += f", agrees in {self._share(original.agreement)}"
+        if original.accuracy is not None:
+            text += f", accuracy {self._share(original.accuracy)}"
+        return text
 
     def _share(self, hits: int) -> str:
         return f"{hits} of {self.samples} ({100 * hits / self.samples:.1f} %)"

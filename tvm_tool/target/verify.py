@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import ImageError, OptionError, VerifyError
 from ..image.elf import read_image
-from ..image.metadata import Metadata, TensorInfo, load_metadata
+from ..image.metadata import TensorInfo, load_metadata
+from ..samples import load_samples, numbers, random_samples, reals
 from .compare import Array, best, difference
 from .reference import reference_outputs
 from .runner import Runner
-from .samples import load_samples, random_samples
 from .session import start_session
-from .verdict import Mismatch, VerifyResult
+from .verdict import Mismatch, Original, VerifyResult
 
 if TYPE_CHECKING:
     from ..board import Board
@@ -38,11 +40,14 @@ def verify_image(
 ) -> VerifyResult:
     """Run the model in `elf` on the emulator of `board` and compare it with onnxruntime.
 
+    A model that was quantised when it was compiled is compared with the quantised model; what it has in
+    common with the original is told as well.
+
     Args:
         elf: the firmware.
         metadata: the ``<name>.json`` of the model in it.
         model: the original ONNX file.
-        inputs: recorded inputs, see `samples`; random ones if None.
+        inputs: recorded inputs, see `tvm_tool.samples`; random ones if None.
         samples: how many of them are used at most.
         optimisation: graph optimisations of onnxruntime, see `reference.OPTIMISATIONS`.
         timeout: seconds that one run may take in the emulator.
@@ -57,15 +62,25 @@ def verify_image(
     if samples < 1:
         raise OptionError(f"{samples} samples verify nothing", expected="at least 1")
     info = load_metadata(metadata)
-    _check_model(info, model)
+    _check_file(model, info.sha256, f"the file that {info.file.name} was made from: {info.model}")
     image = read_image(elf)
     if inputs:
-        feed = load_samples(inputs, info.inputs, samples, info.outputs)
+        feed = load_samples(inputs, info.inputs, samples, () if info.quantized else info.outputs)
     else:
         feed = random_samples(info.inputs, samples)
-    want = feed.outputs
-    if want is None:
-        want = list(reference_outputs(model, feed.inputs, [t.name for t in info.outputs], optimisation))
+    names = [tensor.name for tensor in info.outputs]
+    fed = [{t.name: numbers(t, sample[t.name]) for t in info.inputs} for sample in feed.inputs]
+    want = original = None
+    if feed.outputs:
+        pairs = [zip(info.outputs, answers, strict=True) for answers in feed.outputs]
+        want = [[numbers(tensor, values) for tensor, values in pair] for pair in pairs]
+    if info.quantized:
+        _check_file(info.quantized, info.quantized_sha256, "the file that was made with it")
+        want = list(reference_outputs(info.quantized, fed, names, "none"))
+        real = [{t.name: reals(t, sample[t.name]) for t in info.inputs} for sample in feed.inputs]
+        original = list(reference_outputs(model, real, names, optimisation))
+    elif want is None:
+        want = list(reference_outputs(model, fed, names, optimisation, info))
     run = image.function(f"{info.prefix}_run")
     if run is None:
         raise ImageError(
@@ -76,7 +91,7 @@ def verify_image(
     # Link-time optimisation may merge main with its caller; then the model's first call is as good.
     with start_session(image, board, image.function("main") or run) as session:
         runner = Runner(session, image, info, board, run, timeout)
-        runs = [runner.run(sample) for sample in feed.inputs]
+        runs = [runner.run(sample) for sample in fed]
         stack_bytes = runner.stack_bytes()
     outputs = [values for _, values in runs]
     counts = [called.instructions for called, _ in runs if called.instructions is not None]
@@ -88,22 +103,23 @@ def verify_image(
         largest=_largest(info.outputs, outputs, want),
         agreement=_hits(outputs, [best(values[0]) for values in want]),
         accuracy=_hits(outputs, feed.labels),
+        original=_compare(info.outputs, outputs, original, feed.labels) if original else None,
         stack_bytes=stack_bytes,
         stack_reserve=runner.stack.top - runner.stack.bottom,
         instructions=(min(counts), max(counts)) if counts else None,
     )
 
 
-def _check_model(info: Metadata, model: Path) -> None:
+def _check_file(model: Path, sha256: str, expected: str) -> None:
     try:
         digest = hashlib.sha256(model.read_bytes()).hexdigest()
     except OSError as error:
         raise VerifyError("the model cannot be read", file=model, where=error.strerror) from None
-    if digest != info.sha256:
+    if digest != sha256:
         raise VerifyError(
             "this is not the model that was compiled",
             file=model,
-            expected=f"the file that {info.file.name} was made from: {info.model}",
+            expected=expected,
             remedy="build the firmware again, or name the other file",
         )
 
@@ -129,3 +145,22 @@ def _hits(outputs: Sequence[Sequence[Array]], classes: Sequence[int | None] | No
     if classes is None or not outputs or best(outputs[0][0]) is None:
         return None
     return sum(best(values[0]) == wanted for values, wanted in zip(outputs, classes, strict=True))
+
+
+def _compare(
+    tensors: Sequence[TensorInfo],
+    outputs: Sequence[Sequence[Array]],
+    original: Sequence[Sequence[Array]],
+    labels: Sequence[int] | None,
+) -> Original:
+    """What quantising has changed: the image beside the float model."""
+    errors = [
+        float(np.abs(reals(tensor, got).astype(np.float64) - want).max(initial=0.0))
+        for values, wanted in zip(outputs, original, strict=True)
+        for tensor, got, want in zip(tensors, values, wanted, strict=True)
+    ]
+    return Original(
+        largest=max(errors),
+        agreement=_hits(outputs, [best(values[0]) for values in original]),
+        accuracy=_hits(original, labels),
+    )

@@ -82,4 +82,4 @@ static const int32_t shape[] = {1, 8};
 static const tvm_aot_tensor_t inputs[] = {{"image", TVM_FLOAT32, 2, shape, 32, 32, 0.0f, 0}};
 static const tvm_aot_tensor_t outputs[] = {{"scores", TVM_FLOAT32, 2, shape, 32, 64, 0.0f, 0}};
 
-const tvm_aot_model_t tvmgen_fake_model = {"fake", TVM_AOT_ABI, 1, 1, 32, 96, inputs, outputs, run};
+const tvm_aot_model_t tvmgen_fake_model = {"fake", TVM_AOT_ABI, 1, 1, 32, 96, inputs, outputs, run, NULL};

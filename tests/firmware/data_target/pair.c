@@ -22,4 +22,4 @@ static const tvm_aot_tensor_t inputs[] = {
 };
 static const tvm_aot_tensor_t outputs[] = {{"sum", TVM_INT16, 1, shape, 6, 48, 0.5f, -2}};
 
-const tvm_aot_model_t tvmgen_pair_model = {"pair", TVM_AOT_ABI, 2, 1, 32, 64, inputs, outputs, run};
+const tvm_aot_model_t tvmgen_pair_model = {"pair", TVM_AOT_ABI, 2, 1, 32, 64, inputs, outputs, run, NULL};

@@ -39,7 +39,11 @@ int main(void)
 {
     const volatile uint32_t *weights = copied;
     uint32_t sp;
+#ifdef __riscv
+    __asm__ volatile("mv %0, sp" : "=r"(sp));
+#else
     __asm__ volatile("mov %0, sp" : "=r"(sp));
+#endif
 #ifdef DIRTY
     if (((volatile uint32_t *)__heap_start)[16] != 0x55555555u)
         return 10; /* The memory was not dirty: the next two checks would say nothing. */
@@ -58,8 +62,10 @@ int main(void)
         return 5;
     if (sp % 4 != 0 || sp <= (uint32_t)__stack_start || sp > (uint32_t)__stack_top)
         return 6;
+#if defined(__ARM_ARCH) && __ARM_ARCH >= 7
     if (SCB_VTOR != VECTORS)
         return 7;
+#endif
     tvm_semihosting_write("ready\n");
     return 0;
 }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from ...options import ModelOptions
 from ..c_text import c_type
 from ..program import MemoryPlan, Place, Program, Tensor
+from ..quantized_layers import Quantization
 
 ALIGN = 16
 """Alignment in bytes of the workspace, of every constant, and of tensors in an instance's memory."""
@@ -21,6 +25,8 @@ class ModelSource:
     Attributes:
         weights: where the constants go.
         arena: where the workspace goes.
+        scales: how the integers of inputs and outputs stand for real values, by name in the model.
+        quantization: what the metadata say about post-training quantisation; None if there was none.
     """
 
     file: str
@@ -30,6 +36,8 @@ class ModelSource:
     board: str | None
     weights: Place
     arena: Place
+    scales: Mapping[str, Quantization] = field(default_factory=dict)
+    quantization: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,13 @@ class Context:
 
     def symbol(self, tensor: Tensor) -> str:
         return f"{self.prefix}_{tensor.name}"
+
+    @property
+    def ready(self) -> int:
+        """The word in the workspace that says that the states are set: another for every model."""
+        tensors = [self.program.tensors[state.tensor] for state in self.program.states]
+        layout = [(t.name, t.dtype, t.shape) for t in tensors]
+        return zlib.crc32(repr((self.options.name, self.source.sha256, layout)).encode()) | 1
 
 
 def aligned(value: int) -> int:
@@ -66,6 +81,7 @@ def interface(context: Context) -> tuple[list[dict[str, Any]], list[dict[str, An
         side = []
         for index in indices:
             tensor = context.program.tensors[index]
+            how = context.source.scales.get(tensor.source)
             offset = context.plan.tensors.get(index) if context.options.workspace_io else None
             side.append(
                 {
@@ -81,6 +97,9 @@ def interface(context: Context) -> tuple[list[dict[str, Any]], list[dict[str, An
                     "elements": tensor.elements,
                     "bytes": tensor.bytes,
                     "itemsize": tensor.bytes // tensor.elements,
+                    "scale": how.scale if how else None,
+                    "zero_point": how.zero_point if how else None,
+                    "scale_text": f"{np.float32(how.scale)!s}f" if how else "0.0f",
                     "offset": offset,
                     "memory_offset": place if offset is None else offset,
                 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..c_text import array_text, c_type
-from ..program import CONSTANT, INTERMEDIATE, KernelCall, Place, Tensor
+from ..program import CONSTANT, INTERMEDIATE, STATE, KernelCall, Place, State, Tensor
 from .context import ALIGN, Context, aligned, comment_safe, interface
 
 
@@ -30,6 +30,8 @@ def template_values(context: Context) -> dict[str, Any]:
         "macs": program.macs,
         "libm": bool(program.libm),
         "constants": [_constant(context, t) for t in program.constants],
+        "headers": program.headers,
+        "blocks": program.blocks,
         "functions": [
             {
                 "name": f.name,
@@ -39,7 +41,10 @@ def template_values(context: Context) -> dict[str, Any]:
             }
             for f in program.functions
         ],
-        "pointers": _pointers(context),
+        "pointers": [_state(context, s) for s in program.states] + _pointers(context),
+        "states": [_state(context, s) for s in program.states],
+        "state_bytes": plan.state_bytes,
+        "ready": f"0x{context.ready:08x}u",
         "io_pointers": pointers,
         "aligned_pointers": [(p, s - 1) for p, s in zip(pointers, sizes, strict=True) if s > 1],
         "layers": [_layer(context, call) for call in program.calls],
@@ -67,6 +72,23 @@ def _body(context: Context, body: str) -> str:
     for tensor in context.program.constants:
         body = body.replace(f"@{tensor.name}@", context.symbol(tensor))
     return body
+
+
+def _state(context: Context, state: State) -> dict[str, Any]:
+    tensor = context.program.tensors[state.tensor]
+    initial = None if state.initial is None else context.symbol(context.program.tensors[state.initial])
+    return {
+        "name": tensor.name,
+        "label": comment_safe(tensor.source),
+        "dtype": tensor.dtype,
+        "dims": "".join(f"[{d}]" for d in tensor.shape),
+        "c_type": c_type(tensor.dtype),
+        "elements": tensor.elements,
+        "offset": context.plan.tensors[state.tensor],
+        "bytes": tensor.bytes,
+        "note": ", kept",
+        "initial": initial,
+    }
 
 
 def _pointers(context: Context) -> list[dict[str, Any]]:
@@ -109,7 +131,7 @@ def _layer(context: Context, call: KernelCall) -> dict[str, Any]:
 def _argument(context: Context, tensor: Tensor) -> str:
     if tensor.role == CONSTANT:
         return context.symbol(tensor)
-    if tensor.role == INTERMEDIATE:
+    if tensor.role in (INTERMEDIATE, STATE):
         return tensor.name
     side = "inputs" if tensor.role == "input" else "outputs"
     return f"{side}->{tensor.name}"

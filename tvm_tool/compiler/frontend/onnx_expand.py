@@ -13,17 +13,26 @@ from .onnx_contrib import FUNCTIONS
 from .onnx_graph import Graph, label, short
 from .onnx_unroll import renamed
 
+PREVIEW = "ai.onnx.preview"
+"""Domain of operators that ONNX defines, by other ones, before they enter its own."""
+
 BODY_DOMAIN = "tvm_tool.body"
 """Domain of the functions that are built for one call only."""
 
 
 def has_body(node: NodeProto, opset: int) -> bool:
     """Whether ONNX, or `onnx_contrib`, defines this operator by other operators."""
-    if node.domain:
-        return node.op_type in FUNCTIONS.get(node.domain, ())
-    schema = defs.get_schema(node.op_type, opset, "")
+    if node.domain in FUNCTIONS:
+        return node.op_type in FUNCTIONS[node.domain]
+    if node.domain not in ("", PREVIEW) or not defs.has(node.op_type, domain=node.domain):
+        return False
+    schema = _schema(node, opset)
     # The stubs of onnx do not know these two.
     return bool(schema.has_function or schema.has_context_dependent_function)  # type: ignore[attr-defined]
+
+
+def _schema(node: NodeProto, opset: int) -> defs.OpSchema:
+    return defs.get_schema(node.op_type, 1 if node.domain else opset, node.domain)
 
 
 def expand(graph: Graph, node: NodeProto) -> list[NodeProto]:
@@ -71,14 +80,14 @@ def _model_of(graph: Graph, node: NodeProto) -> onnx.ModelProto:
         opset_imports=[helper.make_opsetid("", graph.opset)],
     )
     call = model.graph.node[0]
-    if node.domain:
+    if node.domain in FUNCTIONS:
         function = model.functions.add()
         function.CopyFrom(FUNCTIONS[node.domain][node.op_type])
         function.opset_import[0].version = graph.opset
         model.opset_import.add(domain=node.domain, version=1)
         add_defaults(call, function.attribute_proto)
     else:
-        schema = defs.get_schema(node.op_type, graph.opset, "")
+        schema = _schema(node, graph.opset)
         add_defaults(call, (a.default_value for a in schema.attributes.values()))
         model.functions.append(_body(graph, call, schema))
         model.opset_import.add(domain=BODY_DOMAIN, version=1)
@@ -100,7 +109,9 @@ def _body(graph: Graph, call: NodeProto, schema: Any) -> onnx.FunctionProto:
     function: onnx.FunctionProto = onnx.FunctionProto.FromString(data)
     function.domain = BODY_DOMAIN
     for opset in function.opset_import:
-        opset.version = graph.opset  # ONNX gives a new body where operators in it have changed
+        opset.version = (
+            graph.opset if not opset.domain else opset.version
+        )  # ONNX gives a new body where operators in it have changed
     return function
 
 

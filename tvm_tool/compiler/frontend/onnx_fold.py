@@ -10,14 +10,15 @@ import warnings
 from collections import deque
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, ValueInfoProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from ...errors import UnsupportedError
-from .onnx_contrib import FUNCTIONS
-from .onnx_expand import expand
+from .onnx_blocks import expand_blocks
+from .onnx_expand import expand, has_body
 from .onnx_graph import Array, Graph, Type, array_of, attributes, label, type_of
 from .onnx_infer import infer, require_static
+from .onnx_quantized import expand_quantized
 from .onnx_unroll import renamed, unroll
 
 GROWTH_LIMIT = 16 * 1024
@@ -29,10 +30,10 @@ FOLDED = frozenset(
     Abs Add And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip
     Compress Concat ConstantOfShape Cos CumSum DepthToSpace Div Equal Erf Exp Expand EyeLike Flatten Floor
     Gather GatherElements GatherND Gemm Greater GreaterOrEqual Identity IsNaN Less LessOrEqual Log MatMul
-    Max Mean Min Mod Mul Neg NonZero Not OneHot Or Pad Pow Range Reciprocal ReduceL1 ReduceL2 ReduceMax
-    ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round ScatterElements ScatterND
-    Sigmoid Sign Sin Slice SpaceToDepth Split Sqrt Squeeze Sub Sum Tanh Tile TopK Transpose Trilu Unsqueeze
-    Where Xor QuantizeLinear
+    Max Mean MelWeightMatrix Min Mod Mul Neg NonZero Not OneHot Or Pad Pow QuantizeLinear Range Reciprocal
+    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
+    ReduceSumSquare Relu Reshape Round ScatterElements ScatterND Sigmoid Sign Sin Slice SpaceToDepth Split
+    Sqrt Squeeze Sub Sum Tanh Tile TopK Transpose Trilu Unsqueeze Where Xor
     """.split()
 )
 """Operators whose evaluation by the onnx package is exact in every opset. DequantizeLinear is none of
@@ -52,16 +53,22 @@ def infer_and_fold(graph: Graph) -> None:
         if node.op_type == "If":
             pending.extendleft(reversed(_branch(graph, node)))
             continue
+        if node.domain and has_body(node, graph.opset):
+            pending.extendleft(reversed(expand(graph, node)))
+            continue
         if any(a.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) for a in node.attribute):
             pending.extendleft(reversed(unroll(graph, node)))
             continue
-        if node.domain in FUNCTIONS:
-            pending.extendleft(reversed(expand(graph, node)))
+        numbers = expand_blocks(graph, node) or expand_quantized(graph, node)
+        if numbers is not None:
+            pending.extendleft(reversed(numbers))
             continue
         if node.op_type == "Constant" and not node.domain:
             graph.constants[node.output[0]] = array = _constant(node)
             graph.types[node.output[0]] = type_of(array)
             continue
+        if node.op_type == "Range" and not node.domain:
+            _use_scalars(graph, node)
         types = infer(graph, node)
         values = _constant_values(graph, node, types)
         if values is None:
@@ -85,6 +92,8 @@ def _constant_values(graph: Graph, node: NodeProto, types: dict[str, Type]) -> d
     inputs = [name for name in node.input if name]
     if node.op_type not in FOLDED or not all(name in graph.constants for name in inputs):
         return None
+    if node.op_type in ("Cast", "CastLike") and types[node.output[0]].elem == TensorProto.FLOAT16:
+        return None  # see `onnx_halves`: that is how a constant would be stored, and it is not
     room = GROWTH_LIMIT + sum(graph.constants[name].nbytes for name in inputs)
     if sum(type_.bytes for type_ in types.values()) > room:
         return None
@@ -110,6 +119,14 @@ def _constant(node: NodeProto) -> Array:
     raise UnsupportedError(
         "it holds no numbers", where=label(node), expected="a tensor, not text and not a sparse tensor"
     )
+
+
+def _use_scalars(graph: Graph, node: NodeProto) -> None:
+    """Constants of one element become scalars: runtimes take them, the inference does not."""
+    for index, name in enumerate(node.input):
+        array = graph.constants.get(name)
+        if array is not None and array.size == 1 and array.ndim:
+            node.input[index] = graph.add_constant(f"{name}/scalar", array.reshape(()))
 
 
 def _shape(graph: Graph, node: NodeProto) -> Array:

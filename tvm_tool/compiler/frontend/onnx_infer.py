@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 import onnx
-from onnx import NodeProto, helper, numpy_helper, shape_inference
+from onnx import NodeProto, TensorProto, helper, numpy_helper, shape_inference
 
 from ...errors import ModelError, UnsupportedError
 from .onnx_graph import Graph, Type, attributes, elements, kind_of, label, short
@@ -22,6 +22,9 @@ TENSOR_LIMIT = 2**31 - 1
 KEEPS_TYPE = ("MeanVarianceNormalization", "GroupNormalization")
 """Operators that ONNX forgot to give a shape inference; the output is like the input."""
 
+
+ANY_INTEGERS = ("ConvInteger", "MatMulInteger")
+"""Operators that may read integers of any width here, see `onnx_quantized_integer`; ONNX has bytes only."""
 
 CORRECTED: Mapping[str, int] = MappingProxyType(
     {"MaxPool": 22, "AveragePool": 22, "LpPool": 22, "Concat": 11}
@@ -45,11 +48,14 @@ def infer(graph: Graph, node: NodeProto) -> dict[str, Type]:
         for n in names
         if n in graph.constants and graph.constants[n].size <= DATA_LIMIT
     }
+    types = {n: graph.types[n] for n in names}
+    if node.op_type in ANY_INTEGERS:
+        types = {n: Type(TensorProto.INT8, type_.shape) for n, type_ in types.items()}
     try:
         found = shape_inference.infer_node_outputs(
             schema(node, max(graph.opset, CORRECTED.get(node.op_type, 0))),
             node,
-            {n: graph.types[n].proto() for n in names},
+            {n: type_.proto() for n, type_ in types.items()},
             data,
             opset_imports=[helper.make_opsetid("", graph.opset)],
         )
@@ -57,6 +63,8 @@ def infer(graph: Graph, node: NodeProto) -> dict[str, Type]:
         raise ModelError(f"its inputs do not fit together: {short(error)}", where=label(node)) from None
     static = {name: _static(node, name, proto) for name, proto in found.items() if name}
     types = {name: type_ for name, type_ in static.items() if type_ is not None}
+    if node.op_type == "Dropout" and len(node.output) > 1:  # before opset 10 the mask had no inference
+        types.setdefault(node.output[1], graph.types[node.input[0]])
     if node.op_type in ("Reshape", "ConvTranspose") and node.output[0] in types:
         _check_shapes(node, graph.types[node.input[0]], types[node.output[0]])
     if node.op_type in ("Resize", "Upsample") and not (len(node.input) > 3 and node.input[3]):

@@ -12,16 +12,12 @@ from ...errors import UnsupportedError
 ALTERNATIVES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Celu": ("Elu",),
-        "ConvInteger": ("QuantizeLinear", "DequantizeLinear", "Conv"),
         "GRU": ("Conv", "MatMul", "Sigmoid", "Tanh"),
         "GridSample": ("Resize",),
         "Hardmax": ("ArgMax",),
         "LSTM": ("Conv", "MatMul", "Sigmoid", "Tanh"),
         "LpNormalization": ("ReduceL2", "Div"),
         "MaxUnpool": ("Resize", "ConvTranspose"),
-        "MatMulInteger": ("QuantizeLinear", "DequantizeLinear", "MatMul"),
-        "QLinearConv": ("QuantizeLinear", "DequantizeLinear", "Conv"),
-        "QLinearMatMul": ("QuantizeLinear", "DequantizeLinear", "MatMul"),
         "RNN": ("Conv", "MatMul", "Tanh"),
         "ReverseSequence": ("Slice",),
         "Swish": ("Sigmoid", "Mul"),

@@ -1,4 +1,4 @@
-"""Old operator sets: models older than opset 13 are rewritten to opset 17.
+"""Old operator sets: models of opset 7 to 12 are rewritten to opset 17.
 
 ONNX's own version converter does most of it. Operators that it cannot convert, or converts to other
 results than onnxruntime's, are moved to a domain of our own while it works (it leaves foreign domains
@@ -20,7 +20,7 @@ OLDEST_KEPT = 13
 TARGET = 17
 
 SHIELD = "tvm_tool.early"
-"""Domain of operators that the version converter must not see."""
+"""Domain of operators that the version converter must not see: they are in the words of `TARGET`."""
 
 EARLY_OPERATORS: Mapping[str, int] = MappingProxyType({"LayerNormalization": 17})
 """Operators that exporters write before they entered ONNX, and the opset in which they did."""
@@ -29,7 +29,7 @@ EARLY_OPERATORS: Mapping[str, int] = MappingProxyType({"LayerNormalization": 17}
 def schema(node: NodeProto, opset: int) -> defs.OpSchema:
     """What ONNX says about the operator of a node in an opset."""
     if node.domain == SHIELD:
-        opset = max(opset, EARLY_OPERATORS.get(node.op_type, opset))
+        opset = max(opset, TARGET)
     return defs.get_schema(node.op_type, opset, "")
 
 

@@ -41,7 +41,7 @@ def _is_plain(node: NodeProto, scales: Array, graph: Graph) -> bool:
     values = attributes(node)
     before, after = graph.shape(node.input[0]), graph.shape(node.output[0])
     pairs = list(zip(before, after, strict=True))
-    if len(pairs) != 4 or any(b != a for b, a in pairs[:2]) or any(a == 1 < b for b, a in pairs):
+    if len(pairs) != 4 or any(b != a for b, a in pairs[:2]):
         return False
     if values.get("mode", "nearest") == "nearest":
         return all(a % b == 0 for b, a in pairs) and _is_even(pairs, scales)

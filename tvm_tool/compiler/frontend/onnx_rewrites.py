@@ -8,11 +8,18 @@ from types import MappingProxyType
 import numpy as np
 from onnx import NodeProto
 
-from . import onnx_rewrites_index, onnx_rewrites_numbers, onnx_rewrites_recurrent, onnx_rewrites_signal
+from . import (
+    onnx_rewrites_index,
+    onnx_rewrites_numbers,
+    onnx_rewrites_recurrent,
+    onnx_rewrites_signal,
+    onnx_rewrites_windows,
+)
 from .onnx_emit import Emitter
 from .onnx_expand import expand, has_body
 from .onnx_fold import infer_and_fold
-from .onnx_graph import Graph, copy_of, elements, numpy_dtype
+from .onnx_graph import Graph, attributes, copy_of, elements, numpy_dtype, set_attributes
+from .onnx_rewrites_ngrams import tf_idf
 
 Rewrite = Callable[[Emitter], bool]
 """Emits what replaces the emitter's node. False, and nothing emitted, if the node may stay."""
@@ -23,6 +30,8 @@ REWRITES: Mapping[str, Rewrite] = MappingProxyType(
         **onnx_rewrites_index.REWRITES,
         **onnx_rewrites_recurrent.REWRITES,
         **onnx_rewrites_signal.REWRITES,
+        **onnx_rewrites_windows.REWRITES,
+        "TfIdfVectorizer": tf_idf,
     }
 )
 
@@ -57,9 +66,25 @@ def _drop_empty(graph: Graph) -> None:
             return []
         if node.op_type == "Concat" and not node.domain and any(is_empty(name) for name in node.input):
             return [copy_of(node, input=[name for name in node.input if not is_empty(name)])]
+        if node.op_type == "Split" and not node.domain and any(is_empty(name) for name in outputs):
+            return [_smaller_split(node, graph)]
         return None
 
     graph.rewrite(rule)
+
+
+def _smaller_split(node: NodeProto, graph: Graph) -> NodeProto:
+    """A Split without the outputs that have no elements; they become constants."""
+    axis = attributes(node).get("axis", 0)
+    sizes = {name: graph.shape(name)[axis] for name in node.output}
+    for name, size in sizes.items():
+        if not size:
+            graph.constants[name] = np.zeros(graph.shape(name), numpy_dtype(graph.types[name].elem))
+    kept = [name for name, size in sizes.items() if size]
+    split = graph.add_constant(f"{node.name}/split", np.array([sizes[name] for name in kept], np.int64))
+    new = copy_of(node, input=[node.input[0], split], output=kept)
+    set_attributes(new, num_outputs=None)
+    return new
 
 
 def _needs_body(node: NodeProto, graph: Graph) -> bool:

@@ -145,6 +145,28 @@ def _scatter_nd(emit: Emitter) -> bool:
     return True
 
 
+def _tensor_scatter(emit: Emitter) -> bool:
+    """Each row of the update is put where its batch has arrived; what lies outside is not written."""
+    node = emit.node
+    values = attributes(node)
+    cache, update = node.input[:2]
+    shape, given = emit.graph.shape(cache), emit.graph.shape(update)
+    rank = len(shape)
+    axis = values.get("axis", -2) % rank
+    if given[axis] > MOST_STEPS or axis == 0:
+        return False
+    starts = emit.input(2) or emit.constant(np.zeros(shape[0]))
+    starts = emit.reshape(starts, [shape[0], *[1] * (rank - 1)])
+    places = emit.constant(np.arange(shape[axis]).reshape(-1, *[1] * (rank - axis - 1)))
+    for step in range(given[axis]):
+        at = emit("Add", starts, emit.constant(step))
+        if values.get("mode", "linear") == "circular":
+            at = emit("Mod", at, emit.constant(shape[axis]))
+        cache = emit("Where", emit("Equal", at, places), emit.cut(update, axis, step, step + 1), cache)
+    emit("Identity", cache, output=node.output[0])
+    return True
+
+
 def _from_the_front(emit: Emitter, indices: str, size: int | np.ndarray) -> str:
     """Indices that are counted from the end, counted from the front."""
     negative = emit("Less", indices, emit.constant(0))
@@ -217,6 +239,7 @@ REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
         "ScatterElements": _scatter_elements,
         "ScatterND": _scatter_nd,
         "SpaceToDepth": _space_to_depth,
+        "TensorScatter": _tensor_scatter,
         "TopK": _top_k,
     }
 )

@@ -173,30 +173,6 @@ def _pad(emit: Emitter) -> bool:
     return True
 
 
-def _qlinear_matmul(emit: Emitter) -> bool:
-    """Integers are multiplied; one rounding brings them to the scale of the output."""
-    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = emit.node.input
-    if any(emit.dtype(name) != np.float32 for name in (a_scale, b_scale, y_scale)):
-        return False
-    if any(elements(emit.graph.shape(name)) != 1 for name in emit.node.input if name not in (a, b)):
-        return False
-    scalars = {name: emit.reshape(name, []) for name in (a_scale, a_zero, b_scale, b_zero, y_scale, y_zero)}
-
-    def centred(name: str, zero: str) -> str:
-        wide = [emit("Cast", part, to=TensorProto.INT32) for part in (name, scalars[zero])]
-        return emit("Sub", *wide)
-
-    product = emit("MatMul", centred(a, a_zero), centred(b, b_zero))
-    scale = emit("Div", emit("Mul", scalars[a_scale], scalars[b_scale]), scalars[y_scale])
-    rounded = emit("Round", emit("Mul", emit("Cast", product, to=TensorProto.FLOAT), scale))
-    moved = emit("Add", rounded, emit("Cast", scalars[y_zero], to=TensorProto.FLOAT))
-    limits = np.iinfo(emit.dtype(y_zero))
-    bounds = [emit.constant(limit, np.float32) for limit in (limits.min, limits.max)]
-    kind = emit.graph.types[y_zero].elem
-    emit("Cast", emit("Clip", moved, *bounds), output=emit.node.output[0], to=kind)
-    return True
-
-
 REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
     {
         "BitShift": _bit_shift,
@@ -208,7 +184,6 @@ REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
         "Mod": _mod,
         "Pad": _pad,
         "Pow": _pow,
-        "QLinearMatMul": _qlinear_matmul,
         "ReduceMax": _reduce_bool,
         "ReduceMin": _reduce_bool,
     }

@@ -29,6 +29,18 @@ def fourier(length: int, parts: int, inverse: bool, onesided: bool) -> Array:
     return matrix.reshape(length * parts, bins * 2)
 
 
+def inverse_of_real(length: int) -> Array:
+    """The matrix from (real, imaginary) of the frequencies of a real row to its `length` numbers."""
+    bins = length // 2 + 1
+    turn = 2 * np.pi * (np.outer(np.arange(bins), np.arange(length)) % length) / length
+    # All but the first frequency, and the last of an even row, stand for two.
+    twice = np.full((bins, 1), 2.0)
+    twice[0] = 1
+    twice[length - length // 2 :] = 1
+    wave = twice * np.exp(1j * turn) / length
+    return np.stack([wave.real, -wave.imag], axis=1).reshape(bins * 2, length)
+
+
 def _dft(emit: Emitter) -> bool:
     node = emit.node
     values = attributes(node)
@@ -39,12 +51,16 @@ def _dft(emit: Emitter) -> bool:
     if any(emit.input(i + 1) and constants[i] is None for i in range(2)):
         return False
     inverse, onesided = bool(values.get("inverse", 0)), bool(values.get("onesided", 0))
-    if inverse and onesided:
-        return False
     default = -2 if emit.graph.opset >= 20 else values.get("axis", 1)
     axis = (default if constants[1] is None else int(constants[1].item())) % rank
     length = shape[axis] if constants[0] is None else int(constants[0].item())
-    matrix = fourier(length, shape[-1], inverse, onesided)
+    parts = 2
+    if inverse and onesided:
+        length = 2 * (shape[axis] - 1) if constants[0] is None else length
+        matrix, parts = inverse_of_real(length), 1
+        length = length // 2 + 1
+    else:
+        matrix = fourier(length, shape[-1], inverse, onesided)
     if matrix.size * dtype.itemsize > LARGEST:
         return False
     if length < shape[axis]:
@@ -56,7 +72,7 @@ def _dft(emit: Emitter) -> bool:
     outer = [shape[i] for i in perm[:-2]]
     rows = emit.reshape(emit("Transpose", source, perm=perm), [elements(outer), length * shape[-1]])
     product = emit("MatMul", rows, emit.constant(matrix, dtype))
-    spectrum = emit.reshape(product, [*outer, matrix.shape[1] // 2, 2])
+    spectrum = emit.reshape(product, [*outer, matrix.shape[1] // parts, parts])
     emit("Transpose", spectrum, output=node.output[0], perm=[int(i) for i in np.argsort(perm)])
     return True
 

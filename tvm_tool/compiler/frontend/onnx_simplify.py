@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 from onnx import NodeProto, helper
 
 from ...errors import UnsupportedError
-from .onnx_graph import Graph, attributes, label, set_attributes
+from .onnx_graph import Graph, attributes, label, numpy_dtype, set_attributes
 
 
 def name_nodes(graph: Graph) -> None:
@@ -24,7 +25,10 @@ def name_nodes(graph: Graph) -> None:
 
 
 def check_inference_mode(graph: Graph) -> None:
-    """Refuse operators in training mode; drop the outputs that only training reads."""
+    """Refuse operators in training mode; drop the outputs that only training reads.
+
+    The mask of a Dropout lets everything pass.
+    """
     readers = graph.consumers()
     for node in graph.nodes:
         if node.domain or node.op_type not in ("Dropout", "BatchNormalization"):
@@ -32,6 +36,10 @@ def check_inference_mode(graph: Graph) -> None:
         mode = graph.constant(node, 2) if node.op_type == "Dropout" else None
         given = node.op_type == "Dropout" and len(node.input) > 2 and node.input[2]
         training = attributes(node).get("training_mode", 0) if not given else mode is None or mode.any()
+        if node.op_type == "Dropout" and not training and len(node.output) > 1 and node.output[1]:
+            mask = graph.types[node.output[1]]
+            graph.constants[node.output[1]] = np.ones(mask.shape, numpy_dtype(mask.elem))
+            del node.output[1:]
         extra = [name for name in node.output[1:] if name in readers or name in graph.outputs]
         if training or extra:
             raise UnsupportedError(
@@ -40,6 +48,28 @@ def check_inference_mode(graph: Graph) -> None:
                 remedy="export the network for inference, for example after model.eval()",
             )
         del node.output[1:]
+
+
+def cut_what_is_read(graph: Graph) -> None:
+    """A Split of which some parts are not read becomes a Slice for each that is."""
+    used = {*graph.consumers(), *graph.outputs}
+
+    def rule(node: NodeProto) -> list[NodeProto] | None:
+        if node.op_type != "Split" or node.domain or all(name in used for name in node.output):
+            return None
+        axis = attributes(node).get("axis", 0) % len(graph.shape(node.input[0]))
+        slices, start = [], 0
+        for number, name in enumerate(node.output):
+            end = start + graph.types[name].shape[axis]
+            if name in used:
+                places = zip(("start", "end", "axis"), (start, end, axis), strict=True)
+                inputs = [graph.add_constant(f"{name}/{what}", np.array([at])) for what, at in places]
+                part = [node.input[0], *inputs]
+                slices.append(helper.make_node("Slice", part, [name], f"{node.name}/{number}"))
+            start = end
+        return slices
+
+    graph.rewrite(rule)
 
 
 def remove_identities(graph: Graph) -> None:
@@ -141,6 +171,19 @@ def merge_transposes(graph: Graph) -> None:
             first = permutation(before, graph)
             set_attributes(node, perm=[first[axis] for axis in permutation(node, graph)])
             node.input[0] = before.input[0]
+
+
+def use_reshapes_for_transposes(graph: Graph) -> None:
+    """A Transpose that moves only dimensions of size 1 becomes a Reshape, which costs nothing."""
+
+    def rule(node: NodeProto) -> list[NodeProto] | None:
+        if not _is(node, "Transpose"):
+            return None
+        shape = graph.shape(node.input[0])
+        moved = [axis for axis in permutation(node, graph) if shape[axis] != 1]
+        return [graph.reshape(node.name, node.input[0], node.output[0])] if moved == sorted(moved) else None
+
+    graph.rewrite(rule)
 
 
 def _is(node: NodeProto, operator: str) -> bool:

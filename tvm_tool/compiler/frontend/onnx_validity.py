@@ -13,11 +13,12 @@ from onnx import AttributeProto, GraphProto, NodeProto, checker, defs, inliner
 
 from ...errors import ModelError, UnsupportedError, did_you_mean
 from .onnx_contrib import FUNCTIONS
-from .onnx_expand import add_defaults
+from .onnx_expand import PREVIEW, add_defaults, has_body
 from .onnx_graph import label, short
 from .onnx_opset import EARLY_OPERATORS, SHIELD
+from .onnx_quantized import EXPANSIONS, INSTEAD, UNSUPPORTED
 
-OLDEST_OPSET = 8
+OLDEST_OPSET = 1
 
 
 def check_versions(proto: onnx.ModelProto) -> None:
@@ -177,15 +178,17 @@ def check_nodes(proto: onnx.ModelProto) -> None:
 
 
 def _check_operator(node: NodeProto, opset: int) -> None:
-    if node.domain in FUNCTIONS and node.op_type in FUNCTIONS[node.domain]:
+    if node.op_type in FUNCTIONS.get(node.domain, ()) or (node.domain, node.op_type) in EXPANSIONS:
         return
-    if node.domain == SHIELD:
+    if node.domain == SHIELD or (node.domain == PREVIEW and has_body(node, opset)):
         return
     if node.domain:
         raise UnsupportedError(
             f"operator '{node.op_type}' of the domain '{node.domain}' is not supported",
             where=label(node),
-            remedy="export the network with standard ONNX operators only",
+            remedy=INSTEAD
+            if node.op_type in UNSUPPORTED
+            else "export the network with standard ONNX operators only",
         )
     if defs.has(node.op_type, opset, ""):
         return

@@ -18,7 +18,7 @@ from .onnx_graph import Graph, Type, attributes, label, set_attributes
 from .onnx_opset import schema
 
 WEIGHTS: Mapping[str, int] = MappingProxyType(
-    {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
+    {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1}
 )
 """Operators with a window of weights, and which input these are."""
 
@@ -75,7 +75,7 @@ def explicit_windows(graph: Graph) -> None:
             pads, extra = _transposed_pads(node, window)
             set_attributes(node, output_padding=extra if any(extra) else None, output_shape=None)
         else:
-            pads = _pads(node, window)
+            pads = pads_of(node, window)
             if attributes(node).get("ceil_mode"):
                 pads, before = _without_ceil(node, window, pads, graph)
         set_attributes(node, auto_pad=None, kernel_shape=window.kernel, strides=window.strides, pads=pads)
@@ -88,7 +88,7 @@ def explicit_windows(graph: Graph) -> None:
 
 def _check_weights(node: NodeProto, graph: Graph) -> None:
     """Channels of input, weights and bias agree; ONNX leaves that to the runtime."""
-    if node.op_type not in ("Conv", "ConvTranspose"):
+    if node.op_type not in WEIGHTS:
         return
     data, weights = graph.shape(node.input[0]), graph.shape(node.input[1])
     group = attributes(node).get("group", 1)
@@ -103,7 +103,8 @@ def _check_weights(node: NodeProto, graph: Graph) -> None:
         )
 
 
-def _pads(node: NodeProto, window: Window) -> list[int]:
+def pads_of(node: NodeProto, window: Window) -> list[int]:
+    """Pads of a convolution or pooling, `auto_pad` worked out: all begins, then all ends."""
     values = attributes(node)
     mode = values.get("auto_pad", "NOTSET")
     none = [0] * len(window.size)

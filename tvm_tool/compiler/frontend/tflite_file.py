@@ -10,6 +10,7 @@ import hashlib
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from inspect import isfunction
 from pathlib import Path
@@ -103,7 +104,17 @@ class _Reader:
         subgraphs = self.count(self.model.SubgraphsLength())
         if subgraphs == 0:
             raise ModelError("it holds no network", remedy="convert the network again")
-        graph = self.model.Subgraphs(0)
+        main = self.graph(0)
+        calls = [op for op in main.operators if op.kind == "CALL_ONCE" and not op.is_custom]
+        numbers = sorted({int(op.option("InitSubgraphIndex")) for op in calls})
+        wrong = [n for n in numbers if not 0 < n < subgraphs]
+        if wrong:
+            raise ModelError(f"it names subgraph {wrong[0]} of {subgraphs}", where=calls[0].label)
+        return replace(main, subgraphs=subgraphs, initialisers={n: self.graph(n) for n in numbers})
+
+    def graph(self, number: int) -> TfliteFile:
+        """One subgraph."""
+        graph = self.model.Subgraphs(number)
         tensors = tuple(self.tensor(graph.Tensors(i), i) for i in range(self.count(graph.TensorsLength())))
         operators = tuple(
             self.operator(graph.Operators(i), tensors) for i in range(self.count(graph.OperatorsLength()))
@@ -114,7 +125,6 @@ class _Reader:
             operators=operators,
             inputs=_pick(tensors, graph.InputsAsNumpy(), "an input of the model"),
             outputs=_pick(tensors, graph.OutputsAsNumpy(), "an output of the model"),
-            subgraphs=subgraphs,
         )
 
     def count(self, length: int) -> int:

@@ -9,7 +9,7 @@ runtime quantises the data on the fly instead, so that its results differ by tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,10 +17,12 @@ import numpy as np
 from onnx import helper
 
 from ...errors import ModelError, OptionError, UnsupportedError, did_you_mean, naming
-from . import tflite_elementwise, tflite_linear, tflite_movement, tflite_pictures, tflite_pieces
+from ..quantized_layers import Quantization
+from . import tflite_elementwise, tflite_linear, tflite_movement, tflite_pictures, tflite_pieces, tflite_state
 from .onnx_fold import infer_and_fold
 from .onnx_inputs import Shape
 from .onnx_model import PASSES, OnnxModel
+from .onnx_state import keep_states
 from .tflite_builder import OPSET, Builder
 from .tflite_file import read_tflite
 from .tflite_tensors import Operator, TfliteFile
@@ -40,31 +42,39 @@ LISTED = 12
 """At most so many operators are listed in a message."""
 
 
-def load_tflite(path: Path, shapes: Mapping[str, Shape]) -> OnnxModel:
+def load_tflite(path: Path, shapes: Mapping[str, Shape], state: Sequence[str] = ()) -> OnnxModel:
     """Read, check and translate a model.
 
     Args:
         path: a TFLite file.
         shapes: shapes of inputs by name; they must be those of the file, whose tensors are all static.
+        state: what is kept between two runs besides variables, see `keep_states`.
 
     Raises:
         ModelError: the file is no valid model.
         UnsupportedError: the model is valid but cannot be compiled.
-        OptionError: `shapes` contradicts the model.
+        OptionError: `shapes` or `state` contradicts the model.
         ToolchainError: the package that reads TFLite files is not installed.
     """
     with naming(path):
         file = read_tflite(path)
         _check_operators(file)
         _check_interface(file, shapes)
+        tflite_state.check_pairs(file, state)
         builder = Builder.of(file)
+        variables = tflite_state.Variables.of(builder, file, translate)
         for op in file.operators:
-            translate(builder, op)
+            if op.kind in tflite_state.KINDS:
+                variables.translate(op)
+            else:
+                translate(builder, op)
         for tensor in file.outputs:
             builder.value(tensor)
         graph = builder.graph
+        states = variables.states()
         infer_and_fold(graph)
         _check_shapes(file, builder)
+        states = keep_states(graph, state, states)
         with np.errstate(all="ignore"):
             for rewrite in PASSES:
                 rewrite(graph)
@@ -73,10 +83,22 @@ def load_tflite(path: Path, shapes: Mapping[str, Shape]) -> OnnxModel:
         proto=proto,
         opset=OPSET,
         sha256=file.sha256,
-        inputs=tuple(v.name for v in proto.graph.input),
-        outputs=tuple(v.name for v in proto.graph.output),
+        inputs=tuple(v.name for v in proto.graph.input)[: len(proto.graph.input) - len(states)],
+        outputs=tuple(v.name for v in proto.graph.output)[: len(proto.graph.output) - len(states)],
         files=(path,),
+        quantization=_quantization(file),
+        states=states,
     )
+
+
+def _quantization(file: TfliteFile) -> dict[str, Quantization]:
+    """Of the inputs and outputs that are integers with one scale, by name."""
+    found = {}
+    for tensor in (*file.inputs, *file.outputs):
+        scales, dtype = tensor.scales, tensor.dtype
+        if scales is not None and scales.is_per_tensor and dtype is not None and dtype.kind in "iu":
+            found[tensor.name] = Quantization(str(dtype), scales.scale.item(), scales.zero_point.item())
+    return found
 
 
 def translate(builder: Builder, op: Operator) -> None:
@@ -88,7 +110,9 @@ def translate(builder: Builder, op: Operator) -> None:
 
 
 def _check_operators(file: TfliteFile) -> None:
-    refused = [op for op in file.operators if op.is_custom or op.kind not in TRANSLATIONS]
+    parts = (file, *file.initialisers.values())
+    known = {*TRANSLATIONS, *tflite_state.KINDS}
+    refused = [op for part in parts for op in part.operators if op.is_custom or op.kind not in known]
     if refused:
         kinds = sorted({f"custom operator {op.kind}" if op.is_custom else op.kind for op in refused})
         shown = [f"'{op.name}' ({op.kind})" for op in refused[:LISTED]]
@@ -99,10 +123,10 @@ def _check_operators(file: TfliteFile) -> None:
             where=f"operator{'s' if len(refused) > 1 else ''} {', '.join(shown)}",
             remedy="convert the network without them",
         )
-    if file.subgraphs > 1:
+    if file.subgraphs > 1 + len(file.initialisers):
         raise UnsupportedError(
             f"it holds {file.subgraphs} subgraphs",
-            expected="one",
+            expected="one, and those that CALL_ONCE names",
             remedy="convert the network without control flow",
         )
     if not file.operators or not file.outputs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -158,7 +158,12 @@ class Operator:
 
 @dataclass(frozen=True, eq=False)
 class TfliteFile:
-    """A parsed file: its first subgraph. `subgraphs` counts all."""
+    """A parsed file: its first subgraph.
+
+    Attributes:
+        subgraphs: how many the file has.
+        initialisers: subgraphs that CALL_ONCE runs, by number.
+    """
 
     sha256: str
     tensors: tuple[Tensor, ...]
@@ -166,3 +171,4 @@ class TfliteFile:
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     subgraphs: int = 1
+    initialisers: Mapping[int, TfliteFile] = field(default_factory=dict)

@@ -1,30 +1,86 @@
-"""The integer kernels."""
+"""The integer kernels: which one computes a layer on a core.
+
+Each instruction set has its candidates, from the most special to the most general. A candidate answers with
+a `Driver` or raises `DeclinedError` with the reason; the scalar kernels, which come last, take everything.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from ..layers import Driver, Need
-from ..quantized_layers import QBinary, QConv2D, QDense, QLayer, QMatMul, QPool2D, QSoftmax
+from ..quantized_layers import (
+    QBinary,
+    QConv2D,
+    QConvTranspose2D,
+    QDense,
+    QLayer,
+    QMatMul,
+    QPool2D,
+    QReduce,
+    QResize,
+    QSoftmax,
+    QTable,
+)
+from .declined import DeclinedError
+from .dsp_add import add
+from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
+from .dsp_conv2d import dense as dense_row
+from .dsp_depthwise import depthwise
+from .dsp_pool2d import pool
 from .q_binary import binary
 from .q_conv2d import conv2d
+from .q_conv2d_transposed import conv2d_transposed
 from .q_dense import dense
 from .q_matmul import matmul
 from .q_pool2d import pool2d
+from .q_reduce import reduce
+from .q_resize import resize
 from .q_softmax import softmax
 from .q_table import table
 
+Candidate = Callable[[Any, Need], Driver]
 
-def drive_integer(layer: QLayer, _need: Need) -> Driver:
-    """The best kernel for `layer`; these run on every core."""
-    if isinstance(layer, QConv2D):
-        return conv2d(layer)
-    if isinstance(layer, QDense):
-        return dense(layer)
-    if isinstance(layer, QMatMul):
-        return matmul(layer)
-    if isinstance(layer, QBinary):
-        return binary(layer)
-    if isinstance(layer, QPool2D):
-        return pool2d(layer)
-    if isinstance(layer, QSoftmax):
-        return softmax(layer)
-    return table(layer)
+DSP: Mapping[type, tuple[Candidate, ...]] = {
+    QConv2D: (dense_row, pointwise, depthwise, conv2d_rows, conv2d_columns),
+    QDense: (dense_row, pointwise),
+    QBinary: (add,),
+    QPool2D: (pool,),
+}
+
+CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
+"""By instruction set and layer; a core with Helium has the DSP extension too."""
+
+SCALAR: Mapping[type, Callable[[Any], Driver]] = {
+    QConv2D: conv2d,
+    QConvTranspose2D: conv2d_transposed,
+    QDense: dense,
+    QMatMul: matmul,
+    QBinary: binary,
+    QPool2D: pool2d,
+    QReduce: reduce,
+    QResize: resize,
+    QSoftmax: softmax,
+    QTable: table,
+}
+
+
+def drive_integer(layer: QLayer, need: Need) -> Driver:
+    """The first kernel of the core's that takes `layer`."""
+    reason = ""
+    for candidate in CANDIDATES.get(need.isa, {}).get(type(layer), ()):
+        answer = _ask(candidate, layer, need)
+        if isinstance(answer, Driver):
+            return answer
+        reason = answer
+    return dataclasses.replace(SCALAR[type(layer)](layer), declined=reason)
+
+
+def _ask(candidate: Candidate, layer: QLayer, need: Need) -> Driver | str:
+    """What `candidate` answers, or why it declines."""
+    try:
+        return candidate(layer, need)
+    except DeclinedError as declined:
+        return str(declined)

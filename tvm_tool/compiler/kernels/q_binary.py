@@ -1,4 +1,4 @@
-"""Sum, difference and product of two quantised tensors."""
+"""Operators of two quantised tensors."""
 
 from __future__ import annotations
 
@@ -12,9 +12,21 @@ from ..quantized_layers import DOUBLE, QBinary, Quantization
 from .float32 import literal
 from .q_common import flip, limits, offset, quantize_multiplier
 
-RUNTIME = ("tvm_binary_s8.c",)
+RUNTIME = {
+    "add": "tvm_binary_s8.c",
+    "sub": "tvm_binary_s8.c",
+    "mul": "tvm_binary_s8.c",
+    "squared_difference": "tvm_difference_s8.c",
+    "prelu": "tvm_choose_s8.c",
+    "max": "tvm_choose_s8.c",
+    "min": "tvm_choose_s8.c",
+}
+"""The file of each kind."""
 
-EXTRA_BITS = 20
+WORDS = {"add": "add", "sub": "add", "mul": "multiply", "prelu": "slope"}
+"""What the functions are called, where not after the kind."""
+
+EXTRA_BITS = {"add": 20, "sub": 20, "squared_difference": 7}
 """By how many bits the operands of a sum are shifted to the left, as in TensorFlow Lite."""
 
 
@@ -22,9 +34,13 @@ def binary(layer: QBinary) -> Driver:
     """Every operator of two inputs; the second may be a constant."""
     fixed = layer.rounding == DOUBLE
     names = ("input", "@constant@") if layer.constant is not None else ("input0", "input1")
-    word = "multiply" if layer.kind == "mul" else "add"
-    function = f"tvm_{word}_{'fixed' if fixed else 'float'}_s8"
-    fields = _fixed_fields(layer) if fixed else _float_fields(layer)
+    if layer.kind in ("max", "min"):
+        function = "tvm_larger_s8"
+        fields = _choice_fields(layer)
+    else:
+        word = WORDS.get(layer.kind, layer.kind)
+        function = f"tvm_{word}_{'fixed' if fixed else 'float'}_s8"
+        fields = _fixed_fields(layer) if fixed else _float_fields(layer)
     low, high = limits(layer.y, layer.clamp)
     rows = [*fields.items(), ("zero", layer.y.zero_point), ("low", low), ("high", high)]
     initial = "\n".join(f"    .{name} = {value}," for name, value in rows)
@@ -33,7 +49,7 @@ def binary(layer: QBinary) -> Driver:
         body=f"static const struct tvm_binary_s8 how = {{\n{initial}\n}};\n{loops(layer, function, names)}",
         constants={} if layer.constant is None else {"constant": layer.constant.ravel()},
         in_place=layer.a_shape == layer.y_shape,
-        runtime=RUNTIME,
+        runtime=(RUNTIME[layer.kind],),
     )
 
 
@@ -41,14 +57,29 @@ def _operand(x: Quantization, rest: str) -> str:
     return f"{{.flip = 0x{flip(x.dtype):02x}, .offset = {offset(x)}, {rest}}}"
 
 
+def _choice_fields(layer: QBinary) -> Mapping[str, str | int]:
+    mask = flip(layer.y.dtype) ^ (0xFF if layer.kind == "min" else 0)
+    return {"a": f"{{.flip = 0x{mask:02x}}}"}
+
+
 def _fixed_fields(layer: QBinary) -> Mapping[str, str | int]:
     a, b, y = (float(np.float32(x.scale)) for x in (layer.a, layer.b, layer.y))
     if layer.kind == "mul":
         q, shift = quantize_multiplier(a * b / y)
         operands = [_operand(x, ".multiplier = 0") for x in (layer.a, layer.b)]
+    elif layer.kind == "prelu":
+        # TensorFlow Lite computes these factors in single precision.
+        single = np.float32(a) * np.float32(b) / np.float32(y)
+        q, shift = quantize_multiplier(float(single))
+        own_q, own_shift = quantize_multiplier(float(np.float32(a) / np.float32(y)))
+        operands = [
+            _operand(layer.a, f".multiplier = {own_q}, .shift = {own_shift}"),
+            _operand(layer.b, ".multiplier = 0"),
+        ]
     else:
         twice = 2.0 * max(a, b)
-        q, shift = quantize_multiplier(twice / (2.0**EXTRA_BITS * y))
+        power = 2 if layer.kind == "squared_difference" else 1
+        q, shift = quantize_multiplier((twice / 2.0 ** EXTRA_BITS[layer.kind]) ** power / y)
         pairs = [quantize_multiplier(scale / twice) for scale in (a, b)]
         operands = [
             _operand(x, f".multiplier = {m}, .shift = {s}")

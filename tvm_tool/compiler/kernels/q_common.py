@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..layers import Array, Conv2D, Pool2D
-from ..quantized_layers import DOUBLE, FLOAT, QConv2D, QDense, QPool2D, Quantization
+from ..quantized_layers import DOUBLE, FLOAT, QConv2D, QConvTranspose2D, QDense, QPool2D, Quantization
 from .float32 import window_text
 
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
@@ -86,7 +86,9 @@ def rescaling(
     return CText(f"static const struct tvm_rescaling_s8 how = {{{head}, {rest}}};", constants)
 
 
-def weights_of(layer: QConv2D | QDense, order: Sequence[int], whole_windows: bool) -> CText:
+def weights_of(
+    layer: QConv2D | QConvTranspose2D | QDense, order: Sequence[int], whole_windows: bool
+) -> CText:
     """A C declaration of ``weights``.
 
     Args:
@@ -112,7 +114,7 @@ def weights_of(layer: QConv2D | QDense, order: Sequence[int], whole_windows: boo
     return CText(text, constants)
 
 
-def window_of(layer: QConv2D | QPool2D) -> str:
+def window_of(layer: QConv2D | QConvTranspose2D | QPool2D) -> str:
     """A C declaration of ``window``, the shape of `layer`."""
     if isinstance(layer, QPool2D):
         shape: Conv2D | Pool2D = Pool2D(

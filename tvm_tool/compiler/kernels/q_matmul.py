@@ -13,15 +13,18 @@ RUNTIME = ("tvm_matmul_s8.c", "tvm_rescale_s8.c")
 
 def matmul(layer: QMatMul) -> Driver:
     """Every product of two inputs."""
-    how = rescaling(layer.rounding, layer.a.scale, np.array([layer.b.scale]), layer.y, full(layer.y))
+    clamp = full(layer.y) if layer.clamp is None else layer.clamp
+    how = rescaling(layer.rounding, layer.a.scale, np.array([layer.b.scale]), layer.y, clamp)
     shape = f"{layer.batch}, {layer.m}, {layer.k}, {layer.n}"
     operands = ", ".join(f"0x{flip(x.dtype):02x}, {offset(x)}" for x in (layer.a, layer.b))
+    bias = {} if layer.bias is None else {"bias": layer.bias.astype(np.int32)}
+    fields = f"{shape}, {operands}, {'@bias@' if bias else 'NULL'}"
     return Driver(
         kernel="matmul_s8",
-        body=f"static const struct tvm_product_s8 product = {{{shape}, {operands}}};\n"
+        body=f"static const struct tvm_product_s8 product = {{{fields}}};\n"
         f"{how.text}\n"
         "tvm_matmul_s8(&product, &how, input0, input1, output);",
-        constants=how.constants,
+        constants={**how.constants, **bias},
         runtime=RUNTIME,
         macs=layer.batch * layer.m * layer.k * layer.n,
     )

@@ -64,19 +64,21 @@ def _declaration(layer: QPool2D, function: str) -> CText:
 
 
 def by_count(layer: QPool2D) -> tuple[int, Array, Array]:
-    """Least number of elements under a window; multipliers and shifts for it and each larger one.
-
-    A multiplier is divided by the count with as many more bits as the count has, as in TensorFlow Lite.
-    """
+    """Least number of elements under a window; multipliers and shifts for it and each larger one."""
     scale = float(np.float64(layer.x.scale) / np.float64(layer.y.scale))
     if layer.kind == "max":
         return 1, *fixed_point([scale])
     q, shift = quantize_multiplier(scale)
     counts = range(_least_count(layer), layer.kernel[0] * layer.kernel[1] + 1)
-    more = [min(count.bit_length() - 1, 31 + shift) for count in counts]
-    multipliers = [(q << bits) // count for count, bits in zip(counts, more, strict=True)]
-    shifts = [shift - bits for bits in more]
+    pairs = [divided(q, shift, count) for count in counts]
+    multipliers, shifts = zip(*pairs, strict=True)
     return counts[0], np.array(multipliers, np.int32), np.array(shifts, np.int8)
+
+
+def divided(q: int, shift: int, count: int) -> tuple[int, int]:
+    """A multiplier divided by `count`, with as many more bits as the count has, as in TensorFlow Lite."""
+    bits = min(count.bit_length() - 1, 31 + shift)
+    return (q << bits) // count, shift - bits
 
 
 def _least_count(layer: QPool2D) -> int:

@@ -8,46 +8,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import tvm
 from tvm import relax
 
-from ..quantized_layers import Quantization
+from ..quantized_layers import DOUBLE, Quantization
 from ..relax_graph import Builder, Expr, Var, constant, is_var, op_name, rewrite, shape_of
 from .integer_elementwise import binary, concat, same, table
 from .integer_products import product
-from .integer_windows import pool, softmax
+from .integer_windows import pool, pool_of_numbers, reduction, resize, softmax
 from .look_back import Clamp, LookBack, Shape
 from .match_layers import LayerTable
+from .float_reasons import reason_for_float
 from .quantized_constants import scalar_quantization
 
 Match = Callable[[LookBack, Expr, Expr, Quantization, Clamp, Shape], Expr | None]
 
-MATCHES: tuple[Match, ...] = (same, product, pool, softmax, binary, concat)
+MATCHES: tuple[Match, ...] = (same, product, pool, reduction, resize, softmax, binary, concat)
 """Each takes what is quantised (as it stands, and its value), how, within which limits, and the shape."""
 
 
-def lower_integers(module: tvm.IRModule, layers: LayerTable, profile: str) -> tuple[tvm.IRModule, list[str]]:
+@dataclass(frozen=True)
+class LeftInFloat:
+    """A quantised variable that is computed in float, and why."""
+
+    variable: str
+    reason: str
+
+
+def lower_integers(
+    module: tvm.IRModule, layers: LayerTable, profile: str
+) -> tuple[tvm.IRModule, list[LeftInFloat]]:
     """Replace quantised operators by integer layers.
 
     Args:
         profile: rounding profile, one of `quantized_layers.PROFILES`.
 
     Returns:
-        The new module, and the names of the quantized variables that stay in float.
+        The new module, and what stays in float.
     """
     look = LookBack(layers, profile)
-    left: list[str] = []
+    left: list[LeftInFloat] = []
 
     def visit(builder: Builder, var: Var, value: Expr) -> Expr | None:
-        if not isinstance(value, relax.Call):
+        if not isinstance(value, (relax.Call, relax.TupleGetItem)):
             return None
         look.builder, look.name = builder, var.name
-        new = _quantized(look, value) if op_name(value) == "quantize" else None
+        new = _quantized(look, value) if op_name(value) == "quantize" else pool_of_numbers(look, value)
         if new is None:
             if op_name(value) == "quantize" and not look.is_given(value.args[0]):
-                left.append(var.name)
+                left.append(LeftInFloat(var.name, reason_for_float(look, value)))
             new = value
         return new if is_var(new) else look.emit(new)
 
@@ -58,24 +70,40 @@ def _quantized(look: LookBack, value: Expr) -> Expr | None:
     y = scalar_quantization(value)
     if y is None:
         return None
-    core, clamp = _peel_clamps(look, value.args[0], y)
+    info = np.iinfo(y.dtype)
+    return _numbers(look, value.args[0], y, (int(info.min), int(info.max)))
+
+
+def _numbers(look: LookBack, expr: Expr, y: Quantization, limits: Clamp) -> Expr | None:
+    """`expr` quantised as `y` and limited."""
+    core, clamp = _peel_clamps(look, expr, y, limits)
+    call, shape = look.value(core), shape_of(expr)
     for match in MATCHES:
-        new = match(look, core, look.value(core), y, clamp, shape_of(value))
+        new = match(look, core, call, y, clamp, shape)
         if new is not None:
             return new
-    return table(look, value.args[0], y, shape_of(value))
+    found = table(look, expr, y, limits, shape)
+    if found is None and look.is_move(call) and op_name(call) != "nn.pad":
+        # Numbers are moved as well as the reals that they stand for.
+        found = _numbers(look, call.args[0], y, clamp)
+        if found is not None:
+            inner = found if is_var(found) else look.emit(found)
+            return relax.Call(call.op, [inner, *call.args[1:]], call.attrs, call.ty_args)
+    return found
 
 
-def _peel_clamps(look: LookBack, expr: Expr, y: Quantization) -> tuple[Expr, Clamp]:
+def _peel_clamps(look: LookBack, expr: Expr, y: Quantization, limits: Clamp) -> tuple[Expr, Clamp]:
     """Activations in front of a quantize are limits of its numbers, because quantising is monotone."""
     info = np.iinfo(y.dtype)
-    low, high = int(info.min), int(info.max)
+    low, high = limits
 
     def number(real: float) -> int:
         if math.isinf(real):
             return int(info.max if real > 0 else info.min)
-        scaled = np.rint(np.float32(real) / np.float32(y.scale)) + y.zero_point
-        return int(np.clip(scaled, info.min, info.max))
+        scaled = np.float32(real) / np.float32(y.scale)
+        if look.rounding == DOUBLE:
+            scaled = np.copysign(np.floor(np.abs(scaled) + np.float32(0.5)), scaled)
+        return int(np.clip(np.rint(scaled) + y.zero_point, info.min, info.max))
 
     while True:
         call = look.value(expr)

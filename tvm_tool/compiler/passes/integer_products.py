@@ -6,13 +6,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from tvm import relax
 
 from ..layers import Array
-from ..quantized_layers import QConv2D, QDense, QMatMul, Quantization, rounding_of
+from ..quantized_layers import QConv2D, QConvTranspose2D, QDense, QMatMul, Quantization, rounding_of
 from ..relax_graph import Expr, constant, ints, op_name, shape_of
 from .look_back import Clamp, LookBack, Shape
-from .match_layers import pair
 from .quantized_constants import QuantizedConstant, along
+
+CONVOLUTIONS = frozenset(
+    {"nn.conv1d", "nn.conv2d", "nn.conv1d_transpose", "nn.conv2d_transpose"},
+)
+LAYOUTS = ("NCHW", "NCW")
 
 
 def product(
@@ -22,11 +27,11 @@ def product(
     bias: Expr | None = None
     if op_name(call) == "add":
         for base, other in (call.args, reversed(call.args)):
-            if op_name(look.value(base)) in ("nn.conv2d", "matmul"):
+            if op_name(look.value(base)) in (*CONVOLUTIONS, "matmul"):
                 call, bias = look.value(base), other
                 break
-    if op_name(call) == "nn.conv2d":
-        return _conv2d(look, call, bias, y, clamp)
+    if op_name(call) in CONVOLUTIONS:
+        return _convolution(look, call, bias, y, clamp)
     if op_name(call) == "matmul":
         return _matmul(look, call, bias, y, clamp, shape)
     return None
@@ -48,13 +53,9 @@ def _channels(
     scales, zeros = along(weights.scales, axis), along(weights.zeros, axis)
     if scales is None or zeros is None:
         return None
-    real: Array | None = np.zeros(1)
-    if bias is not None:
-        found = look.constant(bias)
-        real = constant(look.value(bias)) if found is None else found.real
-    if real is None or real.size not in (1, scales.size):
+    numbers = _bias(look, bias, scales * x.scale)
+    if numbers is None:
         return None
-    numbers = np.rint(real.reshape(-1) / (scales * x.scale))
     others = tuple(i for i in range(weights.values.ndim) if i != axis)
     largest = np.abs(weights.values.astype(np.int64) - weights.zeros).sum(axis=others) * 255
     if (largest + np.abs(numbers) >= 2**31).any():
@@ -62,19 +63,40 @@ def _channels(
     return _Channels(scales, zeros.astype(np.int32), numbers.astype(np.int32))
 
 
-def _conv2d(look: LookBack, call: Expr, bias: Expr | None, y: Quantization, clamp: Clamp) -> Expr | None:
+def _bias(look: LookBack, bias: Expr | None, scales: Array) -> Array | None:
+    """The bias in units of `scales`, as many; None if it is no constant along the channels."""
+    real: Array | None = np.zeros(1)
+    if bias is not None:
+        found = look.constant(bias)
+        real = constant(look.value(bias)) if found is None else found.real
+    if real is None or real.size not in (1, scales.size):
+        return None
+    return np.asarray(np.rint(real.reshape(-1) / scales))
+
+
+# ---------------------------------------------------------------- convolutions
+
+
+def _convolution(
+    look: LookBack, call: Expr, bias: Expr | None, y: Quantization, clamp: Clamp
+) -> Expr | None:
+    """Convolutions of pictures, transposed or not; lines are pictures of one row."""
+    attrs, is_transposed = call.attrs, op_name(call).endswith("transpose")
     leaf, weights = look.leaf(call.args[0]), look.constant(call.args[1])
-    attrs = call.attrs
-    if leaf is None or weights is None or str(attrs.data_layout) != "NCHW":
+    if leaf is None or weights is None or str(attrs.data_layout) not in LAYOUTS:
         return None
     data, x = leaf
+    weights = weights.moved(_as_picture)
+    groups = int(attrs.groups)
+    if is_transposed:
+        weights = weights.moved(lambda array: _by_output(array, groups))
     by_channel = _channels(look, x, weights, 0, bias)
     if by_channel is None:
         return None
-    batch, channels, height, width = shape_of(call.args[0])
-    _, out_channels, out_height, out_width = shape_of(call)
-    top, left, bottom, right = ints(attrs.padding)
-    layer = QConv2D(
+    batch, channels, height, width = picture_shape(shape_of(data))
+    _, out_channels, out_height, out_width = picture_shape(shape_of(call))
+    strides, dilations, pads = window_attributes(call)
+    layer = (QConvTranspose2D if is_transposed else QConv2D)(
         x=x,
         y=y,
         input=(height, width, channels),
@@ -85,43 +107,110 @@ def _conv2d(look: LookBack, call: Expr, bias: Expr | None, y: Quantization, clam
         bias=by_channel.bias,
         clamp=clamp,
         rounding=look.rounding,
-        strides=pair(attrs.strides),
-        dilations=pair(attrs.dilation),
-        pads=(top, left, bottom, right),
-        groups=int(attrs.groups),
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        groups=groups,
         batch=batch,
     )
-    return look.nhwc(layer, data, (batch, *layer.output))
+    return on_pictures(look, layer, data, shape_of(call))
+
+
+def _as_picture(array: Array) -> Array:
+    return array if array.ndim == 4 else array[:, :, None]
+
+
+def _by_output(array: Array, groups: int) -> Array:
+    """Weights [in, out / groups, h, w] of a transposed convolution as [out, in / groups, h, w]."""
+    depth, each, *kernel = array.shape
+    split = array.reshape(groups, depth // groups, each, *kernel)
+    return split.transpose(0, 2, 1, 3, 4).reshape(groups * each, depth // groups, *kernel)
+
+
+def picture_shape(shape: Shape) -> Shape:
+    """`shape` of a picture or a line, NCHW: a line has one row."""
+    return shape if len(shape) == 4 else (*shape[:2], 1, shape[2])
+
+
+def window_attributes(call: Expr) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int, int, int]]:
+    """Strides, dilations and pads of a window over pictures or lines."""
+    strides, dilations, pads = (ints(a) for a in (call.attrs.strides, call.attrs.dilation, call.attrs.padding))
+    if len(strides) == 1:
+        return (1, strides[0]), (1, dilations[0]), (0, pads[0], 0, pads[1])
+    top, left, bottom, right = pads
+    return (strides[0], strides[1]), (dilations[0], dilations[1]), (top, left, bottom, right)
+
+
+def on_pictures(look: LookBack, layer: QConv2D | QConvTranspose2D, data: Expr, shape: Shape) -> Expr:
+    """`layer` on NCHW data, or on lines; the result has `shape`."""
+    pictures = look.reshape(data, picture_shape(shape_of(data)))
+    result = look.nhwc(layer, pictures, (layer.batch, *layer.output))
+    return result if len(shape) == 4 else relax.op.reshape(look.emit(result), shape)
+
+
+# ---------------------------------------------------------------- matrix products
 
 
 def _matmul(
     look: LookBack, call: Expr, bias: Expr | None, y: Quantization, clamp: Clamp, shape: Shape
 ) -> Expr | None:
-    left = look.leaf(call.args[0])
+    left = look.operand(call.args[0])
     if left is None:
         return None
-    data, x = left
     weights = look.constant(call.args[1])
-    if weights is not None and weights.values.ndim == 2:
-        by_channel = _channels(look, x, weights, 1, bias)
-        if by_channel is None:
-            return None
-        layer = QDense(
-            x=x,
-            y=y,
-            rows=math.prod(shape_of(call.args[0])[:-1]),
-            weights=np.ascontiguousarray(weights.values.T),
-            weight_scales=by_channel.scales,
-            weight_zeros=by_channel.zeros,
-            bias=by_channel.bias,
-            clamp=clamp,
-            rounding=rounding_of(look.profile, dense=True),
-        )
-        return look.call(layer, [data], shape)
-    right = look.leaf(call.args[1])
+    is_given = constant(left[0]) is not None
+    if weights is not None and weights.values.ndim == 2 and not is_given:
+        return _dense(look, call, left, weights, bias, y, clamp, shape)
+    right = look.operand(call.args[1])
     a, b = shape_of(call.args[0]), shape_of(call.args[1])
-    whole = (np.iinfo(y.dtype).min, np.iinfo(y.dtype).max)
-    if right is None or bias is not None or a[:-2] != b[:-2] or clamp != whole:
+    if right is None or (weights is not None and is_given) or min(len(a), len(b)) < 2:
         return None
-    product = QMatMul(x, right[1], y, math.prod(a[:-2]), a[-2], a[-1], b[-1], look.rounding)
-    return look.call(product, [data, right[0]], shape)
+    scale = left[1].scale * right[1].scale
+    numbers = None if bias is None else _bias(look, bias, np.full(b[-1], scale))
+    if (bias is not None and numbers is None) or a[-1] * 255 * 255 >= 2**31:
+        return None
+    if numbers is not None:
+        numbers = np.broadcast_to(numbers, b[-1])
+        if (np.abs(numbers) + a[-1] * 255 * 255 >= 2**31).any():
+            return None
+    outer = shape[:-2]
+    sides = [left[0], right[0]]
+    if math.prod(b[:-2]) == 1:  # one matrix for all: the batches are more rows
+        batch, rows = 1, math.prod(a[:-1])
+    else:
+        batch, rows = math.prod(outer), a[-2]
+        for index, side in enumerate((a, b)):
+            if side[:-2] != outer:
+                sides[index] = look.emit(relax.op.broadcast_to(sides[index], (*outer, *side[-2:])))
+    layer = QMatMul(left[1], right[1], y, batch, rows, a[-1], b[-1], look.rounding, clamp, numbers)
+    return look.call(layer, sides, shape)
+
+
+def _dense(
+    look: LookBack,
+    call: Expr,
+    left: tuple[Expr, Quantization],
+    weights: QuantizedConstant,
+    bias: Expr | None,
+    y: Quantization,
+    clamp: Clamp,
+    shape: Shape,
+) -> Expr | None:
+    data, x = left
+    by_channel = _channels(look, x, weights, 1, bias)
+    if by_channel is None:
+        return None
+    # TFLite's fully connected layers have their weights transposed, its matrix products have not.
+    is_layer = op_name(look.value(call.args[1])) == "permute_dims"
+    layer = QDense(
+        x=x,
+        y=y,
+        rows=math.prod(shape_of(call.args[0])[:-1]),
+        weights=np.ascontiguousarray(weights.values.T),
+        weight_scales=by_channel.scales,
+        weight_zeros=by_channel.zeros,
+        bias=by_channel.bias,
+        clamp=clamp,
+        rounding=rounding_of(look.profile, dense=is_layer),
+    )
+    return look.call(layer, [data], shape)

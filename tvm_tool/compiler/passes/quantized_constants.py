@@ -15,6 +15,8 @@ from ..relax_graph import Expr, constant, ints, op_name, shape_of
 Lookup = Callable[[Expr], Expr]
 MOVES = frozenset({"reshape", "permute_dims", "squeeze", "expand_dims", "flatten"})
 """Operators that move numbers without looking at them."""
+SELECTIONS = frozenset({"strided_slice", "take", "broadcast_to", "tile", "repeat", "flip", "gather_elements"})
+"""Operators that repeat numbers or leave some out."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,7 @@
-"""Functions of one quantised value, as tables of its 256 numbers."""
+"""Functions of one quantised value, as tables of its 256 numbers.
+
+They are evaluated operator by operator in single precision, as the network would be.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,14 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "nn.silu": lambda x: x / (1 + np.exp(-x)),
     "round": np.rint,
     "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sign": np.sign,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "sin": np.sin,
     "sqrt": np.sqrt,
     "square": np.square,
+    "tan": np.tan,
     "tanh": np.tanh,
+    "trunc": np.trunc,
 }
 BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "add": np.add,
@@ -66,6 +72,11 @@ def numbers(dtype: str) -> Array:
     return np.arange(info.min, info.max + 1)
 
 
+def real_numbers(x: Quantization) -> Array:
+    """What the numbers of `x` stand for, float32."""
+    return np.asarray((numbers(x.dtype) - x.zero_point).astype(np.float32) * np.float32(x.scale))
+
+
 def function_of_one(
     expr: Expr, lookup: Callable[[Expr], Expr], leaf: Callable[[Expr], tuple[Expr, Quantization] | None]
 ) -> OneInput | None:
@@ -78,7 +89,7 @@ def _evaluate(expr: Expr, lookup: Any, leaf: Any) -> OneInput | float | None:
     here = leaf(expr)
     if here is not None:
         data, q = here
-        return OneInput(data, q, (numbers(q.dtype) - q.zero_point) * np.float64(np.float32(q.scale)))
+        return OneInput(data, q, real_numbers(q))
     call = lookup(expr)
     array = constant(call)
     if array is not None:
@@ -88,7 +99,8 @@ def _evaluate(expr: Expr, lookup: Any, leaf: Any) -> OneInput | float | None:
         inner = _evaluate(call.args[0], lookup, leaf)
         if not isinstance(inner, OneInput):
             return None
-        return OneInput(inner.data, inner.quantization, _unary(name, call, inner.values))
+        values = _unary(name, call, _values(inner)).astype(np.float32)
+        return OneInput(inner.data, inner.quantization, values)
     if name in BINARY:
         a, b = (_evaluate(arg, lookup, leaf) for arg in call.args)
         inputs = [side for side in (a, b) if isinstance(side, OneInput)]
@@ -97,13 +109,13 @@ def _evaluate(expr: Expr, lookup: Any, leaf: Any) -> OneInput | float | None:
         if len(inputs) == 2 and not inputs[0].data.same_as(inputs[1].data):
             return None
         with np.errstate(all="ignore"):
-            values = BINARY[name](_values(a), _values(b))
+            values = BINARY[name](_values(a), _values(b)).astype(np.float32)
         return OneInput(inputs[0].data, inputs[0].quantization, values)
     return None
 
 
 def _values(side: OneInput | float) -> Array:
-    return side.values if isinstance(side, OneInput) else np.asarray(side)
+    return (side.values if isinstance(side, OneInput) else np.asarray(side)).astype(np.float64)
 
 
 def _unary(name: str, call: Expr, values: Array) -> Array:
@@ -120,12 +132,17 @@ def _number(expr: Expr) -> float:
     return float(array.reshape(())) if array is not None else float(expr.value)
 
 
-def quantized_table(values: Array, y: Quantization, half_away: bool) -> Array:
-    """Real values as numbers of `y`, saturating; NaN becomes the zero point.
+def quantized_table(values: Array, y: Quantization, half_away: bool = False) -> Array:
+    """Real values as numbers of `y`, saturating; NaN becomes the least number.
 
+    Halves go to the even number, or away from zero after a multiplication by the inverse scale: the first
+    is what ONNX says, the second what TensorFlow Lite does.
     Kernels look a number up by its byte, int8 by ``x + 128``: the order is that of `numbers`.
     """
     info = np.iinfo(y.dtype)
-    scaled = np.nan_to_num(values / np.float64(np.float32(y.scale)), nan=0.0, posinf=1e9, neginf=-1e9)
+    real, scale = values.astype(np.float32), np.float32(y.scale)
+    with np.errstate(all="ignore"):
+        scaled = real * (np.float32(1) / scale) if half_away else real / scale
+    scaled = np.nan_to_num(scaled.astype(np.float64), nan=-1e9, posinf=1e9, neginf=-1e9)
     rounded = np.sign(scaled) * np.floor(np.abs(scaled) + 0.5) if half_away else np.rint(scaled)
     return np.asarray(np.clip(rounded + y.zero_point, info.min, info.max).astype(y.dtype))

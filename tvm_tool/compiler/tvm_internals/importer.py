@@ -13,6 +13,10 @@ import tvm
 from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
+from .bits import BITS_FUNCTIONS, bit_cast, call_bits
+from .integer_products import INTEGER_PRODUCTS, integer_product
+from .pictures import register_resize
+
 
 class _NamingBuilder(relax.BlockBuilder):  # type: ignore[misc]
     """Names every variable after the ONNX node that it comes from: ``n<index>_``."""
@@ -32,13 +36,50 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         # Parameters keep their order; their names are ours to make.
         return f"input{self._num_input - 1}"
 
+    def _check_for_unsupported_ops(self, graph: Any) -> None:
+        pass  # `onnx_operators` says what is supported, ours included
+
     def _convert_operator(self, op_name: str, inputs: Any, attrs: Any, opset: int) -> Any:
         self.bb.node = int(attrs["tvm_custom"]["name"].rpartition("#")[2])
+        if op_name in BITS_FUNCTIONS:
+            return call_bits(self.bb, op_name, inputs[0])
+        if op_name == "BitCast":
+            return bit_cast(self.bb, inputs[0], onnx_frontend.get_type(attrs["to"]))
+        if op_name in INTEGER_PRODUCTS:
+            return self.bb.emit(integer_product(op_name, inputs, attrs))
         # The importer turns Clip into opaque TIR, which no pattern could see through.
         if op_name == "Clip" and (clip := _clip(inputs, attrs)) is not None:
             return self.bb.emit(clip)
+        if op_name == "Pad" and (pad := _pad(inputs, attrs)) is not None:
+            return self.bb.emit(pad)
+        if op_name == "Tile" and isinstance(inputs[1], tvm.ir.GenericConst):
+            return self.bb.emit(relax.op.tile(inputs[0], inputs[1].value.numpy().tolist()))
+        # It reduces a stack of both, of which no pattern could find the operands.
+        if op_name in _EXTREMES and _are_two_floats(inputs):
+            return self.bb.emit(_EXTREMES[op_name](inputs[0], inputs[1]))
         result = super()._convert_operator(op_name, inputs, attrs, opset)
         return self.bb.emit(result) if isinstance(result, relax.Call) else result
+
+
+def _pad(inputs: Any, attrs: Any) -> Any:
+    """Padding of floats with a constant, as an operator that patterns can see."""
+    given = [i.value.numpy() if isinstance(i, tvm.ir.GenericConst) else i for i in inputs[1:]]
+    if attrs.get("mode", "constant") not in ("constant", b"constant") or str(inputs[0].ty.dtype) != "float32":
+        return None
+    if len(given) > 2 and given[2] is not None or not all(isinstance(g, np.ndarray) for g in given[:2]):
+        return None
+    amounts = given[0].reshape(2, -1).T
+    value = float(given[1].reshape(())) if len(given) > 1 else 0.0
+    if (amounts < 0).any() or not np.isfinite(value):
+        return None
+    return relax.op.nn.pad(inputs[0], [int(a) for a in amounts.ravel()], "constant", value)
+
+
+_EXTREMES = {"Max": relax.op.maximum, "Min": relax.op.minimum}
+
+
+def _are_two_floats(inputs: Any) -> bool:
+    return len(inputs) == 2 and all(hasattr(i.ty, "dtype") and str(i.ty.dtype) == "float32" for i in inputs)
 
 
 def _clip(inputs: Any, attrs: Any) -> Any:
@@ -54,8 +95,8 @@ def _clip(inputs: Any, attrs: Any) -> Any:
 
 
 def onnx_operators() -> frozenset[str]:
-    """Names of the ONNX operators that TVM's importer converts."""
-    return frozenset(onnx_frontend._get_convert_map())
+    """Names of the ONNX operators that can be imported."""
+    return frozenset(onnx_frontend._get_convert_map()) | INTEGER_PRODUCTS | {"BitCast"}
 
 
 def import_onnx(model: Any, opset: int) -> tvm.IRModule:
@@ -64,6 +105,7 @@ def import_onnx(model: Any, opset: int) -> tvm.IRModule:
     Variables of the result are named ``n<index>_...`` after the node that they come from.
     Raises whatever TVM raises; the caller knows the model and words the error.
     """
+    register_resize()
     importer = _Importer()
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")

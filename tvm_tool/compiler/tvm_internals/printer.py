@@ -12,12 +12,18 @@ from tvm import s_tir, tirx
 from tvm.ir import PointerType, PrimType
 
 from ..c_text import c_type
+from .bits import BITS_FILE, BITS_FUNCTIONS
 from .literals import float_as_call, floats_as_literals
 from .schedule import Scheduler
-from .target import register_lowerings, target
+from .target import OWN_MATH, register_lowerings, target
 from .walk import hoist_scratch, in_place_inputs
 
-MATH_FILE = "tvm_math_f32.c"
+RUNTIME_FILES = {
+    **dict.fromkeys(OWN_MATH.values(), "tvm_math_f32.c"),
+    **{f"tvm_{name}": BITS_FILE for name in BITS_FUNCTIONS},
+}
+"""Where the functions of the runtime are that a kernel may call."""
+
 CALL = re.compile(r"\b([a-z_][a-z0-9_]*)\(")
 C_WORDS = frozenset({"if", "for", "while", "sizeof", "switch", "return"})
 
@@ -107,10 +113,12 @@ def print_c(name: str, function: Any, outputs: int, plain: bool = False) -> CFun
         attrs=lowered.attrs,
     )
     text, libm, own = _print(name, whole, c)
+    # Nothing is read where, say, the indices can only be one.
+    unused = [h.name for h in handles if not re.search(rf"\b{h.name}\b", text)]
     return CFunction(
         name=name,
         parameters=tuple(parameters),
-        body=text,
+        body="\n".join([*(f"    (void){u};" for u in unused), text]),
         scratch=tuple(size for _, size in scratch),
         in_place=in_place,
         libm=libm,
@@ -139,9 +147,10 @@ def _print(name: str, function: Any, c: Any) -> tuple[str, tuple[str, ...], tupl
     source = tvm.get_global_func("target.build.c")(tvm.IRModule({name: exact}), c).inspect_source()
     start = source.index("{", re.search(rf"\b{name}\([^;{{]*\)\s*\{{", source).start())  # type: ignore[union-attr]
     text = source[start + 1 : source.rindex("}")].strip("\n")
-    text = _plain_names(_reindent(floats_as_literals(text)))
-    own = {MATH_FILE} if re.search(r"\btvm_\w+_f32\(", text) else set()
-    libm = {f for f in CALL.findall(text) if f not in C_WORDS and not f.startswith(("tvm", "__"))}
+    text = _tidy_arrays(_plain_names(_reindent(floats_as_literals(text))))
+    called = set(CALL.findall(text))
+    own = {RUNTIME_FILES[f] for f in called if f in RUNTIME_FILES}
+    libm = {f for f in called if f not in C_WORDS and not f.startswith(("tvm", "__"))}
     return text, tuple(sorted(libm)), tuple(sorted(own))
 
 
@@ -152,6 +161,17 @@ def _plain_names(text: str) -> str:
         text = re.sub(rf"\b{name}\b", "i" if number == 0 else f"i_{number}", text)
     text = re.sub(r"\bcse_v(\d+)\b", r"at\1", text)
     return re.sub(r"\b(\w+)_ptr\b", r"\1", text)
+
+
+def _tidy_arrays(text: str) -> str:
+    """Without arrays that are only written: parts of a split that no one takes. No compiler complains."""
+    for name in re.findall(r"^ *\w+ (\w+)\[\d+\];$", text, re.MULTILINE):
+        uses = len(re.findall(rf"\b{name}\b", text)) - 1
+        if uses == len(re.findall(rf"^ *{name}\[", text, re.MULTILINE)):
+            text = re.sub(rf"^.*\b{name}\b.*\n?", "", text, flags=re.MULTILINE)
+    if "if (" in text:  # written and read under conditions that a compiler does not see to be the same
+        text = re.sub(r"^( *\w+ \w+\[1\]);$", r"\1 = {0};", text, flags=re.MULTILINE)
+    return text
 
 
 def _reindent(text: str) -> str:

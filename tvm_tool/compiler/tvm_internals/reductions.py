@@ -1,4 +1,7 @@
-"""Largest and smallest elements, where TVM's own forget that infinities are numbers."""
+"""Largest and smallest elements and their places.
+
+TVM's own forget that infinities are numbers, and find no place among elements that are all the least.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,48 @@ def _neutral(dtype: str, largest: bool) -> Any:
     return tvm.tirx.min_value(dtype) if largest else tvm.tirx.max_value(dtype)
 
 
+def _place(largest: bool) -> Callable[[Any, Any], Any]:
+    def legalize(builder: Any, call: Any) -> Any:
+        axis, keep = int(call.attrs.axis) % len(call.args[0].ty.shape), bool(call.attrs.keepdims)
+        return builder.call_te(
+            _compute_place,
+            call.args[0],
+            axis,
+            keep,
+            largest,
+            primfunc_name_hint="argmax" if largest else "argmin",
+        )
+
+    return legalize
+
+
+def _compute_place(data: Any, axis: int, keep: bool, largest: bool) -> Any:
+    """Of equal elements, the first."""
+    loop = te.reduce_axis((0, data.shape[axis]), name=f"k{axis}")
+
+    def better(a: Any, b: Any) -> tuple[Any, Any]:
+        ahead = a[1] > b[1] if largest else a[1] < b[1]
+        stays = tirx.any(ahead, tirx.all(a[1].equal(b[1]), a[0] < b[0]))
+        return tirx.Select(stays, a[0], b[0]), tirx.Select(stays, a[1], b[1])
+
+    reduce = te.comm_reducer(better, lambda place, dtype: (tirx.const(0, place), _neutral(dtype, largest)))
+
+    def element(*places: Any) -> Any:
+        inside = [*places[:axis], loop, *places[axis + 1 if keep else axis :]]
+        return reduce((loop.astype("int64"), data(*inside)), axis=loop)
+
+    shape = [1 if a == axis else size for a, size in enumerate(data.shape) if keep or a != axis]
+    found = te.compute(shape, element, name="found")
+    # te.compute wants a function, and looks at its parameters.
+    return te.compute(shape, lambda *places: found[0](*places), name="place")  # noqa: PLW0108
+
+
 LEGALIZERS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
-    {"relax.max": _reduction(largest=True), "relax.min": _reduction(largest=False)}
+    {
+        "relax.argmax": _place(largest=True),
+        "relax.argmin": _place(largest=False),
+        "relax.max": _reduction(largest=True),
+        "relax.min": _reduction(largest=False),
+    }
 )
-"""How `relax.max` and `relax.min` become TIR."""
+"""How these operators become TIR."""

@@ -92,6 +92,9 @@ class Scheduler:
         if len(loops) != len(iters):
             return None
         written = sch.get(block).writes[0].source
+        loads = collect(sch.get(consumer).body, tvm.ir.TensorLoad)
+        if len({str(load.indices) for load in loads if load.source.same_as(written)}) > 1:
+            return None  # TVM would compute the values of one of the places alone
         read = [r for r in sch.get(consumer).reads if r.source.same_as(written)]
         used: set[int] = set()
         for region in read:

@@ -1,0 +1,41 @@
+"""A random model, and how its comparison ended."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.host import Array
+
+PASSED, REFUSED, TIED, WRONG, CRASHED = "passed", "refused", "tied", "wrong", "crashed"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model file, inputs, and how it is compiled."""
+
+    path: Path
+    samples: list[dict[str, Array]]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended.
+
+    Attributes:
+        reason: empty if it passed.
+        samples: number of inputs compared.
+        tied: inputs whose result the reference decided by a rounding error of its floats.
+    """
+
+    kind: str
+    seed: int
+    status: str
+    reason: str = ""
+    samples: int = 0
+    tied: int = 0
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)

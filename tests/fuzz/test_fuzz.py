@@ -1,0 +1,41 @@
+"""Random models against the runtimes of their formats. TVM_TOOL_FUZZ=N for N models, many at a time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.case import REFUSED
+from tests.fuzz.runner import failures, run
+
+GRAPHS = int(os.environ.get("TVM_TOOL_FUZZ", "80"))
+KINDS = ("onnx_float", "onnx_quantised", "tflite_float", "tflite_int8")
+CHUNK = 50
+PARTS = [
+    (kind, range(first, min(first + CHUNK, -(-GRAPHS // len(KINDS)))))
+    for first in range(0, -(-GRAPHS // len(KINDS)), CHUNK)
+    for kind in KINDS
+]
+
+
+@pytest.fixture(scope="session")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Object files of the runtime, of all processes of this session."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "fuzz-objects"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.mark.parametrize(("kind", "seeds"), PARTS, ids=[f"{k}-{s.start}-{s.stop - 1}" for k, s in PARTS])
+def test_random_models(kind: str, seeds: range, objects: Path) -> None:
+    if kind.startswith("tflite"):
+        pytest.importorskip("ai_edge_litert.interpreter")
+    outcomes = run(kind, seeds, objects)
+    failed = [f"python -m tests.fuzz {kind} {o.seed}: {o.status}, {o.reason}" for o in failures(outcomes)]
+    assert not failed, "\n".join(failed)
+    # A reference that decides by a rounding error, and a refusal, are exceptions: they must not hide faults.
+    assert sum(o.tied for o in outcomes) <= max(2, sum(o.samples for o in outcomes) // 50)
+    assert sum(o.status == REFUSED for o in outcomes) <= max(1, len(outcomes) // 50)

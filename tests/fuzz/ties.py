@@ -1,0 +1,106 @@
+"""Where onnxruntime rounds a quantised value the wrong way, because its float was already rounded.
+
+Between DequantizeLinear and QuantizeLinear onnxruntime computes in float32. Where the exact value lies
+next to the middle of two integers, the error of that float decides. This module evaluates each such
+part of the model in float64, on the integers that onnxruntime itself had in front of it, and says where
+onnxruntime's integer is not the exact value rounded half to even.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from tests.fuzz.reference import onnx_session
+from tests.support.host import Array
+
+FLOAT_ERROR = 1e-5
+"""Of a float32 evaluation, in parts of the largest value of the tensor: what float models are held to."""
+
+NEAREST = 0.02
+"""No tie is further from the middle than this part of a step."""
+
+
+def is_tied(path: Path, sample: Mapping[str, Array]) -> bool:
+    """Whether onnxruntime rounds some value of `sample` the wrong way by an error of its floats."""
+    model = onnx.load(path)
+    values = _all_values(model, sample)
+    wrong = [
+        _misrounded(model, node, values) for node in model.graph.node if node.op_type == "QuantizeLinear"
+    ]
+    return any(wrong)
+
+
+def _all_values(model: onnx.ModelProto, sample: Mapping[str, Array]) -> dict[str, Array]:
+    """Every tensor as onnxruntime computes it."""
+    wide = onnx.ModelProto()
+    wide.CopyFrom(model)
+    names = [name for node in model.graph.node for name in node.output]
+    del wide.graph.output[:]
+    wide.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    results = onnx_session(wide.SerializeToString()).run(names, dict(sample))
+    constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    return {**constants, **sample, **dict(zip(names, results, strict=True))}
+
+
+def _misrounded(model: onnx.ModelProto, node: onnx.NodeProto, values: dict[str, Array]) -> bool:
+    scale, zero = values[node.input[1]].astype(np.float64), values[node.input[2]]
+    exact = _exact(model, node.input[0], values) / scale
+    info = np.iinfo(zero.dtype)
+    rounded = np.clip(np.rint(exact) + zero, info.min, info.max)
+    differs = rounded != values[node.output[0]]
+    error = min(NEAREST, FLOAT_ERROR * float(np.abs(exact).max(initial=0.0)))
+    near = np.abs(exact - np.floor(exact) - 0.5) <= max(error, FLOAT_ERROR)
+    return bool((differs & near).any())
+
+
+def _exact(model: onnx.ModelProto, name: str, values: dict[str, Array]) -> Array:
+    """The float tensor `name` in float64, computed from the integers behind it."""
+    makers = {output: node for node in model.graph.node for output in node.output}
+    nodes: list[onnx.NodeProto] = []
+    feeds: dict[str, Array] = {}
+
+    def visit(tensor: str) -> None:
+        if not tensor or tensor in feeds or any(tensor in n.output for n in nodes):
+            return
+        maker = makers.get(tensor)
+        if maker is None:
+            array = values[tensor]
+            feeds[tensor] = array.astype(np.float64) if array.dtype == np.float32 else array
+        elif maker.op_type == "DequantizeLinear":
+            feeds[tensor] = _dequantised(maker, values)
+        else:
+            for source in maker.input:
+                visit(source)
+            nodes.append(maker)
+
+    visit(name)
+    if not nodes:
+        return feeds[name]
+    inputs = [_info(n, a) for n, a in feeds.items()]
+    graph = helper.make_graph(nodes, "exact", inputs, [onnx.ValueInfoProto(name=name)])
+    evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=model.opset_import))
+    (result,) = evaluator.run([name], feeds)
+    return np.asarray(result, np.float64)
+
+
+def _dequantised(node: onnx.NodeProto, values: dict[str, Array]) -> Array:
+    numbers = values[node.input[0]].astype(np.float64)
+    scale = values[node.input[1]].astype(np.float64)
+    zero = values[node.input[2]].astype(np.float64) if len(node.input) > 2 else np.zeros(())
+    if scale.ndim:
+        axis = next(a.i for a in node.attribute if a.name == "axis")
+        shape = [-1 if i == axis else 1 for i in range(numbers.ndim)]
+        scale, zero = scale.reshape(shape), zero.reshape(shape) if zero.ndim else zero
+    exact: Array = (numbers - zero) * scale
+    return exact
+
+
+def _info(name: str, array: Any) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)

@@ -1,0 +1,273 @@
+"""The kernels for the DSP extension against the model with numpy, bit by bit: on the host and on a core."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.firmware.batch.shapes import layers_for
+from tests.numerics.kernel_host import STRICT
+from tests.numerics.q_host import HARNESS, Case, prepare, run_on_host, run_on_target
+from tests.numerics.q_layers import binary, conv2d, corners, dense, numbers, pool
+from tests.numerics.q_model import reference
+from tests.numerics.test_kernels_s8 import (
+    CLANG,
+    COMPILERS,
+    CORTEX_M4,
+    ROUNDINGS,
+    SANITIZED,
+    TARGETS,
+    Expected,
+    check,
+    input_sizes,
+    needs,
+)
+from tvm_tool.compiler.kernels.integer import drive_integer
+from tvm_tool.compiler.layers import Need
+from tvm_tool.compiler.quantized_layers import (
+    QBinary,
+    QConv2D,
+    QDense,
+    QLayer,
+    QPool2D,
+    Quantization,
+    input_dtypes,
+    output_dtype,
+)
+from tvm_tool.paths import runtime_dir
+
+SPEED, SIZE = Need(isa="dsp", fpu=True), Need(isa="dsp", fpu=True, optimize="size")
+SAME = (1, 1, 1, 1)
+
+
+def plain(rng: np.random.Generator, layer: QLayer) -> QLayer:
+    """`layer` with the numbers that the fast kernels take; now and then with sums up to 2^23."""
+    if isinstance(layer, QBinary):
+        a, b, y = map(_signed, (layer.a, layer.b, layer.y))
+        return dataclasses.replace(layer, a=a, b=b, y=y, clamp=_clamp(rng, y))
+    if isinstance(layer, QPool2D):
+        same = layer.x == layer.y
+        x = _signed(layer.x)
+        y = x if same else _signed(layer.y)
+        return dataclasses.replace(layer, x=x, y=y, clamp=_clamp(rng, y))
+    assert isinstance(layer, QConv2D | QDense)
+    low = -127 if rng.random() < 0.9 else -128
+    weights = np.maximum(layer.weights.view(np.int8), low).astype(np.int8)
+    channels = len(weights)
+    x = Quantization("int8", layer.x.scale, int(rng.choice([-128, 127, int(rng.integers(-128, 128))])))
+    y = Quantization("int8", layer.y.scale, int(rng.choice([-128, -128, int(rng.integers(-128, 128))])))
+    per_channel = weights.reshape(channels, -1).astype(np.int64)
+    bias = rng.integers(-(2**12), 2**12, channels)
+    if rng.random() < 0.3:
+        # Just as far as sums may go: |bias - zero * sum(w) + w . x| < 2^23.
+        folded = x.zero_point * per_channel.sum(1)
+        reach = np.where(per_channel > 0, per_channel * 127, per_channel * -128).sum(1)
+        bias = 2**23 - 1 - reach + folded - rng.integers(0, 2, channels)
+        lowest = np.where(per_channel > 0, per_channel * -128, per_channel * 127).sum(1)
+        down = -(2**23) + 1 - lowest + folded
+        bias = np.where(rng.random(channels) < 0.5, bias, down)
+    return dataclasses.replace(
+        layer,
+        x=x,
+        y=y,
+        weights=weights,
+        weight_zeros=np.zeros(channels, np.int32),
+        bias=bias.astype(np.int32),
+        clamp=_clamp(rng, y),
+    )
+
+
+def _signed(q: Quantization) -> Quantization:
+    return Quantization("int8", q.scale, q.zero_point % 256 - 128)
+
+
+def _clamp(rng: np.random.Generator, y: Quantization) -> tuple[int, int]:
+    kind = int(rng.integers(5))
+    if kind < 3:
+        return (-128, 127)
+    return y.zero_point, 127 if kind == 3 else min(127, y.zero_point + int(rng.integers(200)))
+
+
+def _shapes(rng: np.random.Generator, rounding: str) -> list[QLayer]:
+    """One layer for each path through the drivers."""
+    return [
+        dense(rng, rounding, 1, 640, 16),
+        dense(rng, rounding, 1, 13, 7),
+        dense(rng, rounding, 5, 21, 6),
+        conv2d(rng, rounding, (5, 5, 64), 64),
+        conv2d(rng, rounding, (3, 5, 7), 7, batch=2),
+        conv2d(rng, rounding, (6, 7, 16), 10, (3, 3), pads=SAME),
+        conv2d(rng, rounding, (7, 7, 8), 4, (3, 3), (2, 2), pads=(0, 0, 1, 1), batch=2),
+        conv2d(rng, rounding, (6, 9, 4), 3, (2, 5), (3, 1), pads=(0, 4, 1, 2)),
+        conv2d(rng, rounding, (9, 6, 12), 5, (3, 2), dilations=(2, 1), pads=(2, 0, 2, 1)),
+        conv2d(rng, rounding, (8, 8, 3), 16, (3, 3), (2, 2), pads=(0, 0, 1, 1)),
+        conv2d(rng, rounding, (49, 10, 1), 6, (10, 4), (2, 2), pads=(4, 1, 5, 1)),
+        conv2d(rng, rounding, (6, 6, 5), 9, (2, 2), dilations=(2, 3), pads=(1, 2, 1, 2)),
+        conv2d(rng, rounding, (8, 8, 16), 8, (1, 1), (2, 2)),
+        conv2d(rng, rounding, (1, 1, 8), 4, (3, 3), pads=SAME),
+        conv2d(rng, rounding, (1, 3, 4), 4, (2, 2), (3, 3), pads=(3, 3, 3, 3)),
+        *(
+            conv2d(rng, rounding, image, image[2], (3, 3), strides, pads=pads, groups=image[2], batch=batch)
+            for image, strides, pads, batch in (
+                ((25, 5, 8), (1, 1), SAME, 1),
+                ((6, 6, 7), (1, 1), SAME, 2),
+                ((7, 8, 5), (1, 1), (0, 0, 0, 0), 1),
+                ((9, 10, 6), (2, 2), (0, 0, 1, 1), 1),
+                ((6, 7, 4), (2, 1), SAME, 1),
+                ((5, 5, 4), (3, 3), SAME, 1),
+                ((40, 41, 4), (1, 1), SAME, 1),
+                ((70, 50, 2), (2, 2), SAME, 1),
+            )
+        ),
+        *(
+            conv2d(rng, rounding, (12, 6, 9), 9, kernel, strides, dilations, pads, groups=9)
+            for kernel, strides, dilations, pads in (
+                ((5, 5), (1, 1), (1, 1), (2, 2, 2, 2)),
+                ((10, 1), (1, 1), (1, 1), (0, 0, 0, 0)),
+                ((4, 3), (3, 2), (1, 2), (3, 1, 2, 3)),
+                ((1, 2), (1, 1), (1, 1), (0, 0, 0, 1)),
+            )
+        ),
+        binary(rng, rounding, "add", (1, 3, 5, 7), (1, 3, 5, 7)),
+        binary(rng, rounding, "sub", (2, 3), (2, 3)),
+        pool(rng, rounding, "average", (25, 5, 8), (25, 5)),
+        pool(rng, rounding, "average", (6, 5, 7), (3, 3), pads=SAME, same=False),
+        pool(rng, rounding, "max", (7, 5, 6), (3, 2), (2, 2), pads=(1, 1, 1, 0)),
+        pool(rng, rounding, "max", (4, 4, 9), (2, 2), (2, 2), same=False, batch=2),
+    ]
+
+
+def cases_of(layers: list[QLayer], rng: np.random.Generator, need: Need) -> list[Expected]:
+    cases: list[Expected] = []
+    for layer in layers:
+        driver = drive_integer(layer, need)
+        data = tuple(numbers(rng, t, n) for t, n in zip(input_dtypes(layer), input_sizes(layer), strict=True))
+        want = reference(layer, data)
+        places = (False, True) if driver.in_place else (False,)
+        dtype = output_dtype(layer)
+        cases += [(Case(driver, data, want.size, dtype, place), layer, want) for place in places]
+    return cases
+
+
+def _fast(cases: list[Expected]) -> float:
+    return sum(case.driver.kernel.endswith("_dsp") for case, _, _ in cases) / len(cases)
+
+
+@pytest.mark.parametrize("need", [SPEED, SIZE], ids=["speed", "size"])
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_every_path_under_sanitizers(rounding: str, need: Need, tmp_path: Path) -> None:
+    needs("gcc")
+    rng = np.random.default_rng(ROUNDINGS.index(rounding))
+    layers = [plain(rng, layer) for _ in range(4) for layer in _shapes(rng, rounding)]
+    cases = cases_of(layers, rng, need)
+    assert _fast(cases) > 0.7
+    check(cases, lambda c: run_on_host(c, tmp_path, SANITIZED))
+
+
+def test_random_layers_under_sanitizers(tmp_path: Path) -> None:
+    needs("gcc")
+    rng = np.random.default_rng(3)
+    layers = layers_for(2, 300) + [x for r in ROUNDINGS for x in corners(rng, r)]
+    check(cases_of(layers, rng, SPEED), lambda c: run_on_host(c, tmp_path, SANITIZED))
+
+
+def test_every_path_with_another_compiler(tmp_path: Path) -> None:
+    needs("clang")
+    rng = np.random.default_rng(4)
+    layers = [plain(rng, layer) for rounding in ROUNDINGS for layer in _shapes(rng, rounding)]
+    check(cases_of(layers, rng, SPEED), lambda c: run_on_host(c, tmp_path, CLANG))
+
+
+def test_a_scalar_kernel_says_why() -> None:
+    rng = np.random.default_rng(7)
+    layer = plain(rng, dense(rng, "double", 1, 8, 4))
+    assert isinstance(layer, QDense)
+    assert drive_integer(layer, SPEED).declined == ""
+    unsigned = dataclasses.replace(layer, x=Quantization("uint8", 0.1, 3))
+    assert drive_integer(unsigned, SPEED).kernel == "dense_s8"
+    assert drive_integer(unsigned, SPEED).declined == "the input is uint8"
+    assert drive_integer(unsigned, Need()).declined == ""
+    # Sums around 2^23 give outputs around 0: no channel is constant.
+    y = Quantization("int8", layer.x.scale * 2.0**12, -128)
+    ones, bias = np.ones(4), np.full(4, 2**23, np.int32)
+    large = dataclasses.replace(layer, y=y, weight_scales=ones / 16, bias=bias, clamp=(-128, 127))
+    assert drive_integer(large, SPEED).declined == "sums do not fit 24 bits"
+
+
+FILES = sorted(str(file) for file in runtime_dir().glob("*_dsp.c"))
+HEADERS = sorted(file.name for file in runtime_dir().glob("*_dsp.h"))
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_no_compiler_complains(compiler: str, tmp_path: Path) -> None:
+    command = COMPILERS[compiler]
+    needs(command[0])
+    subprocess.run([*command, *STRICT, "-Wcast-align", "-c", *FILES], check=True, cwd=tmp_path)
+
+
+def test_headers_are_those_of_cpp_too(tmp_path: Path) -> None:
+    needs("g++")
+    source = tmp_path / "all.cpp"
+    source.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
+    subprocess.run(
+        ["g++", "-Wall", "-Wextra", "-Werror", f"-I{runtime_dir()}", "-c", str(source)],
+        check=True,
+        cwd=tmp_path,
+    )
+
+
+MOST_STACK = 256
+
+
+@pytest.mark.parametrize("level", ["-O2", "-Os", "-O3"])
+def test_stack_of_a_kernel_and_its_block(level: str, tmp_path: Path) -> None:
+    needs("arm-none-eabi-gcc")
+    rng = np.random.default_rng(6)
+    layers = [plain(rng, layer) for rounding in ROUNDINGS for layer in _shapes(rng, rounding)]
+    prepare([case for case, _, _ in cases_of(layers, rng, SPEED)], tmp_path)
+    command = [
+        "arm-none-eabi-gcc",
+        *CORTEX_M4,
+        level,
+        "-fstack-usage",
+        f"-I{runtime_dir()}",
+        f"-I{HARNESS}",
+        "-c",
+    ]
+    subprocess.run([*command, *FILES, str(tmp_path / "cases.c")], check=True, cwd=tmp_path)
+    kernels, blocks = (
+        [_stack(usage) for usage in tmp_path.glob("*.su") if (usage.name == "cases.su") == cases]
+        for cases in (False, True)
+    )
+    assert max(kernels) + max(blocks) <= MOST_STACK
+
+
+def _stack(usage: Path) -> int:
+    """The largest stack of a function in a file; the cases themselves aside."""
+    rows = [line.split("\t") for line in usage.read_text().splitlines()]
+    assert all(kind == "static" for _, _, kind in rows)
+    return max(int(size) for name, size, _ in rows if not name.split(":")[-1].startswith("case"))
+
+
+FLAGS = {
+    "-O2": ["-O2", "-std=c99"],
+    "-Os": ["-Os", "-std=gnu11", "-fno-omit-frame-pointer"],
+    "-O0": ["-O0", "-std=c99"],
+    "-O3 -flto": ["-O3", "-std=c99", "-flto"],
+    "plain C": ["-O1", "-std=c99", "-DTVM_NO_ASM"],
+}
+
+
+@pytest.mark.parametrize("level", FLAGS)
+def test_every_path_on_a_core(level: str, tmp_path: Path) -> None:
+    needs("arm-none-eabi-gcc", "qemu-system-arm")
+    machine, flags = TARGETS["m4"]
+    rng = np.random.default_rng(5)
+    layers = [plain(rng, layer) for rounding in ROUNDINGS for layer in _shapes(rng, rounding)]
+    cases = cases_of(layers, rng, SIZE if level == "-Os" else SPEED)
+    core = [flag for flag in flags if flag.startswith("-m")]
+    check(cases, lambda c: run_on_target(c, tmp_path, [*core, *FLAGS[level]], machine))

@@ -1,0 +1,69 @@
+"""Blocks of the kernels for the DSP extension: functions that are compiled for known numbers, by name.
+
+All layers of a model that need the same numbers share a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .dsp_packing import Finish
+
+GEMM = (
+    "const struct tvm_gemm_dsp *gemm, const int32_t *const *segments, int32_t start, "
+    "int8_t *output0, int8_t *output1"
+)
+GEMM_ARGUMENTS = "gemm, segments, start, output0, output1"
+GEMV = "const struct tvm_gemm_dsp *gemm, int32_t depth, const int8_t *input, void *output, void *scratch"
+GATHER = "const int8_t *const *rows, int32_t x, int32_t piece_step, int32_t *to"
+PLANE = (
+    "const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs, const int32_t *parameters, "
+    "int32_t channel, int32_t rows, int8_t *output"
+)
+PLANE_ARGUMENTS = "depthwise, pairs, parameters, channel, rows, output"
+
+STEP, PASS = 14, 5
+"""Instructions of a step of the products, and of what a pass of their loop adds."""
+
+
+def gemm(distance: int, unroll: int, finish: Finish) -> Mapping[str, str]:
+    """Products for two positions that are `distance` words apart."""
+    name = f"gemm2x4_{f'apart{distance}_' if distance != 1 else ''}by{unroll}_{finish.name}"
+    call = f"tvm_gemm_2x4_dsp({GEMM_ARGUMENTS}, {distance}, {unroll}, {finish.literals});"
+    return {name: _text(name, GEMM, call)}
+
+
+def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
+    """Products for one position."""
+    name = f"gemv1x4_by{unroll}{'_alike' if finish.alike else ''}_{finish.name}"
+    numbers = f"{unroll}, {'true' if finish.alike else 'false'}, {finish.literals}"
+    call = f"tvm_gemv_1x4_dsp(gemm, depth, input, output, scratch, {numbers});"
+    return {name: _text(name, GEMV, call)}
+
+
+def gather(rows: int, pieces: int, length: int) -> Mapping[str, str]:
+    """The inputs of a position: pieces of `length` bytes in each of some rows."""
+    name = f"gather{rows}x{f'{pieces}x' if pieces > 1 else ''}{length}"
+    return {name: _text(name, GATHER, f"tvm_gather(rows, x, piece_step, to, {rows}, {pieces}, {length});")}
+
+
+def plane(name: str, function: str, numbers: str, finish: Finish) -> Mapping[str, str]:
+    """One channel of a depthwise convolution; `numbers` are the arguments that are known."""
+    name = f"{name}_{finish.name}"
+    call = f"{function}({PLANE_ARGUMENTS}, {numbers}, {finish.literals});"
+    return {name: _text(name, PLANE, call)}
+
+
+def unrolled(steps: int, pad: bool) -> tuple[int, int]:
+    """Steps, rounded up if `pad` allows it, and how many of them a pass of the loop takes."""
+    choices = []
+    for unroll in range(8, 0, -1):
+        passes = -(-steps // unroll)
+        if pad or passes * unroll == steps:
+            choices.append((passes * unroll * STEP + passes * PASS, passes * unroll, unroll))
+    _, padded, unroll = min(choices, key=lambda c: c[0])
+    return padded, unroll
+
+
+def _text(name: str, parameters: str, call: str) -> str:
+    return f"TVM_BLOCK_DSP void {name}({parameters})\n{{\n    {call}\n}}\n"

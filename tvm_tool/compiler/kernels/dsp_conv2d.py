@@ -1,0 +1,181 @@
+"""Convolutions of one group and dense layers for the DSP extension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..layers import Array, Driver, Need
+from ..quantized_layers import QConv2D, QDense, QLayer
+from . import dsp_blocks as blocks
+from .declined import DeclinedError
+from .dsp_packing import (
+    SUM_BITS,
+    Finish,
+    check_types,
+    finish_of,
+    fours,
+    in_order,
+    pack_parameters,
+    pack_weights,
+)
+from .float32 import POINTER
+from .q_common import window_of
+from .q_conv2d import as_dense
+
+ALIGN = 16
+WORD = 4
+PASS = 8
+"""Inputs that a pass of the products of one position takes."""
+
+FINISH = "tvm_finish_dsp.c"
+
+
+def dense(layer: QLayer, _need: Need) -> Driver:
+    """Dense layers of one row, and convolutions that are one."""
+    product = layer if isinstance(layer, QDense) else as_dense(layer) if isinstance(layer, QConv2D) else None
+    if product is None or product.rows != 1:
+        raise DeclinedError("not one row")
+    check_types(product)
+    finish = finish_of(product, SUM_BITS)
+    channels, depth = product.weights.shape
+    passes = -(-depth // PASS)
+    unroll = next(n for n in (4, 2, 1) if passes % n == 0)
+    matrix = np.zeros((channels, passes * PASS), np.int64)
+    matrix[:, : fours(depth)] = in_order(product.weights)
+    block = blocks.gemv(unroll, finish)
+    return Driver(
+        kernel="dense_dsp",
+        body="\n".join(
+            [
+                _gemm(finish, "NULL", 1, passes * PASS, channels),
+                f"{next(iter(block))}(&gemm, {depth}, input, output, scratch);",
+            ]
+        ),
+        constants=_constants(matrix, finish, once=finish.alike),
+        scratch=passes * PASS // 2 * WORD,
+        runtime=(FINISH, "tvm_rescale_s8.c"),
+        macs=product.weights.size,
+        headers=("tvm_gemv_dsp.h",),
+        blocks=block,
+    )
+
+
+def pointwise(layer: QLayer, _need: Need) -> Driver:
+    """Dense layers of several rows, and 1x1 convolutions of stride 1."""
+    product = layer if isinstance(layer, QDense) else as_dense(layer) if isinstance(layer, QConv2D) else None
+    if product is None:
+        raise DeclinedError("not a product of matrices")
+    check_types(product)
+    finish = finish_of(product, SUM_BITS)
+    channels, depth = product.weights.shape
+    steps, unroll = blocks.unrolled(fours(depth) // 2, pad=True)
+    matrix = np.zeros((channels, 2 * steps), np.int64)
+    matrix[:, : fours(depth)] = in_order(product.weights)
+    block = blocks.gemm(1, unroll, finish)
+    return Driver(
+        kernel="pointwise_dsp",
+        body="\n".join(
+            [
+                _gemm(finish, next(iter(block)), 1, 2 * steps, channels),
+                f"tvm_pointwise_dsp(&gemm, {product.rows}, {depth}, input, output, scratch);",
+            ]
+        ),
+        constants=_constants(matrix, finish),
+        scratch=2 * steps * WORD,
+        in_place=channels == depth,
+        runtime=("tvm_pointwise_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        macs=product.rows * product.weights.size,
+        headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
+        blocks=block,
+    )
+
+
+def conv2d_rows(layer: QLayer, need: Need) -> Driver:
+    """Convolutions whose rows can stand expanded in a ring."""
+    if not isinstance(layer, QConv2D) or layer.groups != 1:
+        raise DeclinedError("not a convolution of one group")
+    channels, height, width, depth = layer.weights.shape
+    if depth % 4 or layer.dilations[1] != 1 or layer.output[1] < 2:
+        raise DeclinedError("rows cannot be shared")
+    if need.optimize != "speed" or height * width == 1:
+        raise DeclinedError("columns take less code")
+    check_types(layer)
+    finish = finish_of(layer, SUM_BITS)
+    steps, unroll = blocks.unrolled(width * depth // 2, pad=False)
+    columns = (layer.output[1] - 1) * layer.strides[1] + width
+    slots = (height - 1) * layer.dilations[0] + 1
+    block = blocks.gemm(layer.strides[1] * depth // 2, unroll, finish)
+    call = f"tvm_conv2d_rows_dsp(&window, &gemm, {layer.x.zero_point}, input, output, scratch);"
+    return Driver(
+        kernel="conv2d_rows_dsp",
+        body="\n".join(
+            [window_of(layer), _gemm(finish, next(iter(block)), height, 2 * steps, channels), call]
+        ),
+        constants=_constants(in_order(layer.weights.reshape(channels, -1)), finish),
+        scratch=_pointers(height) + slots * columns * depth // 2 * WORD,
+        runtime=("tvm_conv2d_rows_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        macs=_macs(layer),
+        headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
+        blocks=block,
+    )
+
+
+def conv2d_columns(layer: QLayer, _need: Need) -> Driver:
+    """Every convolution of one group."""
+    if not isinstance(layer, QConv2D) or layer.groups != 1:
+        raise DeclinedError("not a convolution of one group")
+    check_types(layer)
+    finish = finish_of(layer, SUM_BITS)
+    channels, height, width, depth = layer.weights.shape
+    gathered = _gathered(layer.weights, neighbours=layer.dilations[1] == 1)
+    steps, unroll = blocks.unrolled(-(-gathered.shape[1] // 2), pad=True)
+    matrix = np.zeros((channels, 2 * steps), np.int64)
+    matrix[:, : gathered.shape[1]] = gathered
+    columns = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
+    slots = (height - 1) * layer.dilations[0] + 1
+    ring = slots * columns * depth if any(layer.pads) else 0
+    block = blocks.gemm(1, unroll, finish)
+    pieces = 1 if layer.dilations[1] == 1 else width
+    gather = blocks.gather(height, pieces, width * depth // pieces)
+    arguments = f"&window, &gemm, {next(iter(gather))}, {layer.x.zero_point}, input, output, scratch"
+    call = f"tvm_conv2d_columns_dsp({arguments});"
+    return Driver(
+        kernel="conv2d_columns_dsp",
+        body="\n".join([window_of(layer), _gemm(finish, next(iter(block)), 1, 2 * steps, channels), call]),
+        constants=_constants(matrix, finish),
+        scratch=_pointers(height) + 2 * steps * WORD + ring,
+        runtime=("tvm_conv2d_columns_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        macs=_macs(layer),
+        headers=("tvm_expand_dsp.h", "tvm_kernels_dsp.h"),
+        blocks={**block, **gather},
+    )
+
+
+def _gathered(weights: Array, neighbours: bool) -> Array:
+    """Weights in the order in which inputs are gathered: whole fours of all pieces, then what is left."""
+    channels, _, width, depth = weights.shape
+    length = width * depth if neighbours else depth
+    pieces = weights.reshape(channels, -1, length).astype(np.int64)
+    whole = length // 4 * 4
+    front = pieces[:, :, :whole].reshape(channels, -1)
+    return np.concatenate([in_order(front), pieces[:, :, whole:].reshape(channels, -1)], axis=1)
+
+
+def _gemm(finish: Finish, block: str, segments: int, length: int, channels: int) -> str:
+    """A C declaration of ``gemm``."""
+    shape = f"{segments}, {length}, {channels}"
+    fields = f"{block}, @weights@, @parameters@, {shape}, {finish.low}, {finish.high}, {finish.pointer}"
+    return "\n".join([*finish.declaration, f"static const struct tvm_gemm_dsp gemm = {{{fields}}};"])
+
+
+def _constants(matrix: Array, finish: Finish, once: bool = False) -> dict[str, Array]:
+    weights = pack_weights(matrix * finish.moving[:, None])
+    return {"weights": weights, "parameters": pack_parameters(finish, once), **finish.constants}
+
+
+def _pointers(count: int) -> int:
+    return -(-count * POINTER // ALIGN) * ALIGN
+
+
+def _macs(layer: QConv2D) -> int:
+    return int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size)

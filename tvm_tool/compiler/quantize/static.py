@@ -1,0 +1,79 @@
+"""The quantising itself: ranges from the calibration data, then Q/DQ pairs around every operator."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import onnx
+
+from ...errors import ModelError
+from ..layers import Array
+from .runtime import first_line, import_runtime
+
+
+def quantize_static(model: onnx.ModelProto, inputs: Sequence[Mapping[str, Array]]) -> onnx.ModelProto:
+    """Quantise a float model in normal form to int8.
+
+    Weights are symmetric and have a scale for each output channel; activations have one scale and one zero
+    point, from the least and the largest value that `inputs` lead to.
+
+    Args:
+        inputs: arrays by the name of the input, one mapping a sample, in the model's types and shapes.
+    """
+    import_runtime()
+    from onnxruntime import quantization
+
+    with tempfile.TemporaryDirectory(prefix="tvm-tool-") as folder, _without_advice():
+        file = Path(folder) / "quantized.onnx"
+        copy = onnx.ModelProto()  # onnxruntime moves weights out of what it is given
+        copy.CopyFrom(model)
+        try:
+            quantization.quantize_static(
+                copy,
+                file,
+                _Reader(inputs),
+                quant_format=quantization.QuantFormat.QDQ,
+                per_channel=True,
+                reduce_range=False,
+                activation_type=quantization.QuantType.QInt8,
+                weight_type=quantization.QuantType.QInt8,
+                calibrate_method=quantization.CalibrationMethod.MinMax,
+                extra_options={"ActivationSymmetric": False, "WeightSymmetric": True},
+            )
+        except Exception as error:  # noqa: BLE001 - it raises what its parts raise
+            raise ModelError(
+                f"onnxruntime cannot quantise the model: {first_line(error)}",
+                where="option 'quantize'",
+                remedy="quantise it where it was trained, or compile it in float",
+            ) from None
+        made = onnx.load(file)
+    made.producer_name = made.producer_version = ""
+    made.ClearField("metadata_props")
+    return made
+
+
+class _Reader:
+    """The calibration data as onnxruntime asks for them."""
+
+    def __init__(self, inputs: Sequence[Mapping[str, Array]]) -> None:
+        self._inputs: Iterator[Any] = iter(inputs)
+
+    def get_next(self) -> dict[str, Array] | None:
+        sample = next(self._inputs, None)
+        return None if sample is None else dict(sample)
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """It advises to prepare the model, which the normal form has done."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
