@@ -71,7 +71,7 @@ class _Writer:
             self.inputs.append(helper.make_tensor_value_info(name, TYPES[q.dtype], q.shape))
         else:
             self.constant(name, q.values.astype(q.dtype))
-        axis = {} if q.axis is None else {"axis": q.axis}
+        axis: dict[str, Any] = {} if q.axis is None else {"axis": q.axis}
         names = [name, *self.parameters(name, q)]
         self.nodes.append(helper.make_node("DequantizeLinear", names, [f"{name}_real"], f"{name}_d", **axis))
         return f"{name}_real"
@@ -171,7 +171,9 @@ def compare(
     return found
 
 
-def samples(inputs: Sequence[Mapping[str, Any]], rng: np.random.Generator, count: int) -> list[dict[str, Array]]:
+def samples(
+    inputs: Sequence[Mapping[str, Any]], rng: np.random.Generator, count: int
+) -> list[dict[str, Array]]:
     """Random numbers; in the first sample every number in order."""
     data = []
     for number in range(count):

@@ -176,9 +176,7 @@ def dense(rng: Random, rounding: str, rows: int, depth: int, channels: int) -> Q
     return QDense(rows=rows, **weighted(rng, (channels, depth), rounding))  # type: ignore[arg-type]
 
 
-def matmul(
-    rng: Random, rounding: str, batch: int, m: int, k: int, n: int, finished: bool = False
-) -> QMatMul:
+def matmul(rng: Random, rounding: str, batch: int, m: int, k: int, n: int, finished: bool = False) -> QMatMul:
     """`finished`: with a bias and a clamp."""
     a, b = quantization(rng), quantization(rng)
     y = output_of(rng, a.scale * b.scale * 128 * 128 * np.sqrt(k))
@@ -352,8 +350,8 @@ def _softmax(rng: Random, rounding: str) -> QLayer:
 
 
 def _matmul(rng: Random, rounding: str) -> QLayer:
-    sizes = (int(n) for n in rng.integers(1, 10, 4))
-    return matmul(rng, rounding, *sizes, finished=bool(rng.random() < 0.5))
+    batch, m, k, n = (int(size) for size in rng.integers(1, 10, 4))
+    return matmul(rng, rounding, batch, m, k, n, finished=bool(rng.random() < 0.5))
 
 
 def _table(rng: Random, _rounding: str) -> QLayer:
@@ -361,8 +359,8 @@ def _table(rng: Random, _rounding: str) -> QLayer:
 
 
 def _reduce(rng: Random, rounding: str) -> QLayer:
-    sizes = (int(n) for n in rng.integers(1, 12, 3))
-    return reduce(rng, rounding, str(rng.choice(REDUCTIONS)), *sizes, same=bool(rng.random() < 0.3))
+    a, b, c = (int(size) for size in rng.integers(1, 12, 3))
+    return reduce(rng, rounding, str(rng.choice(REDUCTIONS)), a, b, c, same=bool(rng.random() < 0.3))
 
 
 def _resize(rng: Random, _rounding: str) -> QLayer:

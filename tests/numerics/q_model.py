@@ -144,7 +144,12 @@ def _conv2d_transposed(layer: QConvTranspose2D, data: Array) -> Array:
     spread = [
         (n - 1) * s + (k - 1) * d + 1 + out
         for n, s, k, d, out in zip(
-            layer.input, layer.strides, (kernel_height, kernel_width), layer.dilations, layer.output, strict=False
+            layer.input,
+            layer.strides,
+            (kernel_height, kernel_width),
+            layer.dilations,
+            layer.output,
+            strict=False,
         )
     ]
     sums = np.zeros((layer.batch, *spread, out_channels), np.int64) + layer.bias.astype(np.int64)
@@ -190,7 +195,7 @@ def _binary(layer: QBinary, a: Array, b: Array | None = None) -> Array:
         return finish(chosen, layer.y, full(layer.y))
     if layer.rounding != "double":
         left, right = x.astype(F) * F(layer.a.scale), y.astype(F) * F(layer.b.scale)
-        functions = {
+        functions: dict[str, Any] = {
             "add": np.add,
             "sub": np.subtract,
             "mul": np.multiply,
@@ -310,7 +315,9 @@ def _resize(layer: QResize, data: Array) -> Array:
         sides.append((lower, upper, place - 1024 * lower))
     (top, bottom, down), (left, right, across) = sides
     across, down = across.reshape(-1, 1), down.reshape(-1, 1, 1)
-    rows = [x[:, row][:, :, left] * (1024 - across) + x[:, row][:, :, right] * across for row in (top, bottom)]
+    rows = [
+        x[:, row][:, :, left] * (1024 - across) + x[:, row][:, :, right] * across for row in (top, bottom)
+    ]
     total = rows[0] * (1024 - down) + rows[1] * down
     rounded: Array = np.sign(total) * ((np.abs(total) + 2**19) // 2**20)
     return rounded.astype(layer.x.dtype)

@@ -299,7 +299,7 @@ def test_a_value_is_read_at_several_places_of_its_reader(tmp_path: Path) -> None
             y = QuantizeLinear(f, t, u)
         }"""
     )
-    sample = {"x": np.arange(0, 250, 25, np.uint8).reshape(1, 2, 5)}
+    sample = {"x": np.arange(0, 250, 25).astype(np.uint8).reshape(1, 2, 5)}
     ((got,),) = build(model, tmp_path).run([sample])
     (want,) = onnxruntime.InferenceSession(model.SerializeToString()).run(None, sample)
     assert np.array_equal(got, want)

@@ -429,7 +429,9 @@ def conv_integer(rng: np.random.Generator) -> Nodes:
         node("uint8", "uint8", [middle("uint8", -31), middle("uint8", 9)], (1, 3, 6, 7), pads=[1, 0, 2, 1]),
         node("uint8", "int8", [middle("uint8", 3)], (2, 3, 6, 7), strides=[2, 1]),
         node("uint8", "int8", [], (1, 3, 6, 7), auto_pad="SAME_UPPER"),
-        Node([Given((1, 3, 9), "uint8"), weights(rng, "int8", 4, 3, 2), middle("uint8", 5)], {"strides": [2]}),
+        Node(
+            [Given((1, 3, 9), "uint8"), weights(rng, "int8", 4, 3, 2), middle("uint8", 5)], {"strides": [2]}
+        ),
     ]
 
 

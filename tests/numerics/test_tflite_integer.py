@@ -31,7 +31,12 @@ POSITIVE: Scales = ((0.05, -128, 0.02, -128), (0.5, -128, 0.0123, -100), (0.001,
 
 def into(scale: float, zero: int) -> Scales:
     """To a quantisation that the operator prescribes."""
-    return [(0.05, 3, scale, zero), (0.02, -128, scale, zero), (0.11, 17, scale, zero), (0.004, 0, scale, zero)]
+    return [
+        (0.05, 3, scale, zero),
+        (0.02, -128, scale, zero),
+        (0.11, 17, scale, zero),
+        (0.004, 0, scale, zero),
+    ]
 
 
 UNARY: Mapping[str, tuple[Scales, str, Mapping[str, Any]]] = {

@@ -1,4 +1,4 @@
-"""Many TFLite operators side by side in one file, compiled once and compared with LiteRT's reference kernels."""
+"""Many TFLite operators side by side in one file, compiled once, compared with LiteRT's own kernels."""
 
 from __future__ import annotations
 
@@ -113,7 +113,12 @@ def compare(
             worst[name] = max(worst[name], int(off.max()))
             wrong[name] += int((off > 0).sum())
     return [
-        Found(case.label, reasons.get(op.outputs[0], ""), sum(wrong[n] for n in op.outputs), max(worst[n] for n in op.outputs))
+        Found(
+            case.label,
+            reasons.get(op.outputs[0], ""),
+            sum(wrong[n] for n in op.outputs),
+            max(worst[n] for n in op.outputs),
+        )
         for case, op in zip(cases, ops, strict=True)
     ]
 

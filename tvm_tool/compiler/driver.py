@@ -88,9 +88,7 @@ def compile_model(
     with naming(path), refusing():
         program = lower(model, _need(options, board), *names, profile, plain)
     for layer in program.left_in_float:
-        progress(
-            f"warning: {layer.node} is quantised in the model and computed in float: {layer.reason}"
-        )
+        progress(f"warning: {layer.node} is quantised in the model and computed in float: {layer.reason}")
     progress(f"plan {len(program.calls)} layers")
     plan = plan_memory(program, options.workspace_io)
     with naming(path):

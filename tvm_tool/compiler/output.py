@@ -59,7 +59,7 @@ def depfile_rule(target: str, files: Iterable[Path]) -> str:
 
 
 def _place(made: Path, place: Path) -> None:
-    """Move a file to its place; one that is there with the same contents keeps its time, for Make and Ninja."""
+    """Move a file to its place; one with the same contents keeps its time, for Make and Ninja."""
     if not (place.is_file() and place.read_bytes() == made.read_bytes()):
         made.replace(place)
 

@@ -234,16 +234,7 @@ class QTable:
 
 
 QLayer = (
-    QConv2D
-    | QConvTranspose2D
-    | QDense
-    | QMatMul
-    | QBinary
-    | QPool2D
-    | QReduce
-    | QResize
-    | QSoftmax
-    | QTable
+    QConv2D | QConvTranspose2D | QDense | QMatMul | QBinary | QPool2D | QReduce | QResize | QSoftmax | QTable
 )
 
 

@@ -17,9 +17,7 @@ from ...errors import ModelError
 from .onnx_graph import Graph, Type, attributes, label, set_attributes
 from .onnx_opset import schema
 
-WEIGHTS: Mapping[str, int] = MappingProxyType(
-    {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1}
-)
+WEIGHTS: Mapping[str, int] = MappingProxyType({"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1})
 """Operators with a window of weights, and which input these are."""
 
 POOLS = ("MaxPool", "AveragePool", "LpPool")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..layers import Driver
+from ..layers import Array, Driver
 from ..quantized_layers import DOUBLE, QReduce
 from .float32 import literal
 from .q_common import flip, limits, offset, quantize_multiplier
@@ -31,7 +31,7 @@ def reduce(layer: QReduce) -> Driver:
         ("low", low),
         ("high", high),
     ]
-    constants = {}
+    constants: dict[str, Array] = {}
     if fixed:
         scale = float(np.float64(np.float32(layer.x.scale)) / np.float64(np.float32(layer.y.scale)))
         q, shift = divided(*quantize_multiplier(scale), divisor)

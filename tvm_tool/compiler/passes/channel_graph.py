@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-import tvm
+from typing import Any
 
 from ..quantized_layers import QBinary, QConv2D, QDense, QLayer, QPool2D, QTable
 from ..relax_graph import Expr, Var, bindings, dtype_of, is_var, op_name, shape_of
@@ -47,7 +46,7 @@ class ChannelGraph:
         return shape_of(var)[-1] // self.group[var].channels
 
 
-def channel_graph(main: tvm.relax.Function, table: LayerTable) -> ChannelGraph:
+def channel_graph(main: Any, table: LayerTable) -> ChannelGraph:
     """The groups of `main`."""
     graph = ChannelGraph()
     for param in main.params:

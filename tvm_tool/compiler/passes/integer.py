@@ -16,12 +16,12 @@ from tvm import relax
 
 from ..quantized_layers import DOUBLE, Quantization
 from ..relax_graph import Builder, Expr, Var, constant, is_var, op_name, rewrite, shape_of
+from .float_reasons import reason_for_float
 from .integer_elementwise import binary, concat, same, table
 from .integer_products import product
 from .integer_windows import pool, pool_of_numbers, reduction, resize, softmax
 from .look_back import Clamp, LookBack, Shape
 from .match_layers import LayerTable
-from .float_reasons import reason_for_float
 from .quantized_constants import scalar_quantization
 
 Match = Callable[[LookBack, Expr, Expr, Quantization, Clamp, Shape], Expr | None]

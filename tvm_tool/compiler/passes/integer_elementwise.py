@@ -1,4 +1,4 @@
-"""Integer layers that look at one place at a time: requantise, operators of two inputs, concatenate, tables."""
+"""Integer layers that look at one place at a time: requantise, two inputs, concatenate, tables."""
 
 from __future__ import annotations
 

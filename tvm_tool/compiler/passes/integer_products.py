@@ -9,7 +9,15 @@ import numpy as np
 from tvm import relax
 
 from ..layers import Array
-from ..quantized_layers import QConv2D, QConvTranspose2D, QDense, QMatMul, Quantization, rounding_of
+from ..quantized_layers import (
+    QConv2D,
+    QConvTranspose2D,
+    QDense,
+    QMatMul,
+    QPool2D,
+    Quantization,
+    rounding_of,
+)
 from ..relax_graph import Expr, constant, ints, op_name, shape_of
 from .look_back import Clamp, LookBack, Shape
 from .quantized_constants import QuantizedConstant, along
@@ -77,9 +85,7 @@ def _bias(look: LookBack, bias: Expr | None, scales: Array) -> Array | None:
 # ---------------------------------------------------------------- convolutions
 
 
-def _convolution(
-    look: LookBack, call: Expr, bias: Expr | None, y: Quantization, clamp: Clamp
-) -> Expr | None:
+def _convolution(look: LookBack, call: Expr, bias: Expr | None, y: Quantization, clamp: Clamp) -> Expr | None:
     """Convolutions of pictures, transposed or not; lines are pictures of one row."""
     attrs, is_transposed = call.attrs, op_name(call).endswith("transpose")
     leaf, weights = look.leaf(call.args[0]), look.constant(call.args[1])
@@ -134,14 +140,18 @@ def picture_shape(shape: Shape) -> Shape:
 
 def window_attributes(call: Expr) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int, int, int]]:
     """Strides, dilations and pads of a window over pictures or lines."""
-    strides, dilations, pads = (ints(a) for a in (call.attrs.strides, call.attrs.dilation, call.attrs.padding))
+    strides, dilations, pads = (
+        ints(a) for a in (call.attrs.strides, call.attrs.dilation, call.attrs.padding)
+    )
     if len(strides) == 1:
         return (1, strides[0]), (1, dilations[0]), (0, pads[0], 0, pads[1])
     top, left, bottom, right = pads
     return (strides[0], strides[1]), (dilations[0], dilations[1]), (top, left, bottom, right)
 
 
-def on_pictures(look: LookBack, layer: QConv2D | QConvTranspose2D, data: Expr, shape: Shape) -> Expr:
+def on_pictures(
+    look: LookBack, layer: QConv2D | QConvTranspose2D | QPool2D, data: Expr, shape: Shape
+) -> Expr:
     """`layer` on NCHW data, or on lines; the result has `shape`."""
     pictures = look.reshape(data, picture_shape(shape_of(data)))
     result = look.nhwc(layer, pictures, (layer.batch, *layer.output))

@@ -44,7 +44,7 @@ def fixed_table(look: LookBack, expr: Expr, y: Quantization) -> tuple[Expr, Quan
 def requantized(x: Quantization, y: Quantization, clamp: Clamp, is_activation: bool) -> Array:
     """The table from numbers of `x` to those of `y`; activations divide the scales in single precision."""
     values = _scaled(numbers(x.dtype) - x.zero_point, _ratio(x, y) if is_activation else x.scale / y.scale)
-    return np.clip(values + y.zero_point, *clamp).astype(y.dtype)
+    return np.asarray(np.clip(values + y.zero_point, *clamp).astype(y.dtype))
 
 
 def concatenated(x: Quantization, y: Quantization, clamp: Clamp) -> Array:
@@ -52,7 +52,7 @@ def concatenated(x: Quantization, y: Quantization, clamp: Clamp) -> Array:
     scale = np.float32(x.scale) * (np.float32(1) / np.float32(y.scale))
     values = numbers(x.dtype).astype(np.float32) * scale + np.float32(-x.zero_point) * scale
     rounded = np.sign(values) * np.floor(np.abs(values) + np.float32(0.5))
-    return np.clip(rounded.astype(np.int64) + y.zero_point, *clamp).astype(y.dtype)
+    return np.asarray(np.clip(rounded.astype(np.int64) + y.zero_point, *clamp).astype(y.dtype))
 
 
 def _ratio(x: Quantization, y: Quantization, factor: float = 1.0) -> float:
@@ -139,7 +139,7 @@ def _hard_swish_formula(values: Array, x: Quantization, y: Quantization) -> Arra
 def _square_root(values: Array, x: Quantization, y: Quantization) -> Array:
     """Rounded down."""
     roots = np.sqrt(np.maximum(values, 0).astype(np.float32) * np.float32(x.scale))
-    return np.floor(roots / np.float32(y.scale)).astype(np.int64)
+    return np.asarray(np.floor(roots / np.float32(y.scale)).astype(np.int64))
 
 
 def _reciprocal_root(values: Array, x: Quantization, y: Quantization) -> Array:

@@ -66,7 +66,7 @@ def _pad(inputs: Any, attrs: Any) -> Any:
     given = [i.value.numpy() if isinstance(i, tvm.ir.GenericConst) else i for i in inputs[1:]]
     if attrs.get("mode", "constant") not in ("constant", b"constant") or str(inputs[0].ty.dtype) != "float32":
         return None
-    if len(given) > 2 and given[2] is not None or not all(isinstance(g, np.ndarray) for g in given[:2]):
+    if (len(given) > 2 and given[2] is not None) or not all(isinstance(g, np.ndarray) for g in given[:2]):
         return None
     amounts = given[0].reshape(2, -1).T
     value = float(given[1].reshape(())) if len(given) > 1 else 0.0
