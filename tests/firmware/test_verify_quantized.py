@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,8 @@ DIGITS, TEST = EXAMPLE / "digits.onnx", EXAMPLE / "test_images.npz"
 
 @pytest.fixture(scope="module")
 def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
-    given = {"quantize": "int8", "calibration": EXAMPLE / "calibration_images.npz", "io": "int8"}
+    calibration = EXAMPLE / "calibration_images.npz"
+    given: dict[str, Any] = {"quantize": "int8", "calibration": calibration, "io": "int8"}
     return build_firmware(DIGITS, "mps2_an386", tmp_path_factory.mktemp("firmware"), **given)
 
 

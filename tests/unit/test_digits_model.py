@@ -52,3 +52,12 @@ def test_held_out_images_are_held_out() -> None:
     with np.load(DIGITS / "test_images.npz") as stored:
         np.testing.assert_array_equal(stored["image"][:, 0] * 16, data.images[order[:360]])
         np.testing.assert_array_equal(stored["labels"], data.target[order[:360]])
+
+
+def test_images_for_calibration_are_of_the_training() -> None:
+    datasets = pytest.importorskip("sklearn.datasets")
+    data = datasets.load_digits()
+    some = np.random.default_rng(20).permutation(len(data.images))[360:560]
+    with np.load(DIGITS / "calibration_images.npz") as stored:
+        np.testing.assert_array_equal(stored["image"][:, 0] * 16, data.images[some])
+        np.testing.assert_array_equal(stored["labels"], data.target[some])

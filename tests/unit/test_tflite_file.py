@@ -55,6 +55,13 @@ def test_no_model(contents: bytes, words: str, tmp_path: Path) -> None:
     assert words in refusal(path)
 
 
+def test_a_file_beyond_any_flash_is_not_read(tmp_path: Path) -> None:
+    path = relu(tmp_path)
+    with path.open("r+b") as file:
+        file.truncate(300 * 2**20)  # a hole: it takes no space and would take memory if it were read
+    assert "takes 314,572,800 bytes" in refusal(path)
+
+
 def test_no_file(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / "no.tflite")
     assert "regular file" in refusal(tmp_path)

@@ -71,7 +71,7 @@ def kernels_command(output: Path, metadata: Sequence[Path]) -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def keywords_command(function: str, known: str, words: Sequence[str]) -> None:
     """Fail: WORDS are no keywords of FUNCTION, or have no value."""
-    names = known.split(";")
+    names = known.split(",")
     word = words[0]
     if word in names:
         raise OptionError(f"{word} has no value", where=function)

@@ -8,7 +8,7 @@
 # linker can drop, link-time optimisation, vectors and reset, a linker script with the board's memories.
 function(tvm_target_board target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SEMIHOSTING;NO_STARTUP" "BOARD" "")
-  _tvm_check_arguments("tvm_target_board(${target})" "BOARD;SEMIHOSTING;NO_STARTUP")
+  _tvm_check_arguments("tvm_target_board(${target})" "BOARD,SEMIHOSTING,NO_STARTUP")
   _tvm_check_target("tvm_target_board" "${target}")
   _tvm_board_name(board "tvm_target_board(${target})" "${arg_BOARD}" "${target}")
   set(folder "${CMAKE_BINARY_DIR}/tvm")

@@ -8,7 +8,7 @@
 # section lies where it must not. MODELS: by default the models that the target links.
 function(tvm_check target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "BOARD" "MODELS")
-  _tvm_check_arguments("tvm_check(${target})" "BOARD;MODELS")
+  _tvm_check_arguments("tvm_check(${target})" "BOARD,MODELS")
   _tvm_check_target("tvm_check" "${target}")
   _tvm_board_name(board "tvm_check(${target})" "${arg_BOARD}" "${target}")
   # At the end of this folder's CMakeLists.txt, when it is known what the target links.
@@ -37,7 +37,7 @@ endfunction()
 # each output with the reference runtime. With several models, one test each: NAME.model.
 function(tvm_add_verify name target)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "BOARD;INPUTS;SAMPLES" "MODELS")
-  _tvm_check_arguments("tvm_add_verify(${name})" "BOARD;INPUTS;SAMPLES;MODELS")
+  _tvm_check_arguments("tvm_add_verify(${name})" "BOARD,INPUTS,SAMPLES,MODELS")
   _tvm_check_target("tvm_add_verify" "${target}")
   _tvm_board_name(board "tvm_add_verify(${name})" "${arg_BOARD}" "${target}")
   set(options)

@@ -40,7 +40,9 @@ function(_tvm_run output)
   )
   if(NOT status EQUAL 0)
     if(error STREQUAL "")
-      set(error "${text}")
+      set(error "${TVM_PYTHON}: ${status} ${text}\n"
+        "  remedy: -DTVM_PYTHON=PATH, the interpreter in which tvm-tool is installed")
+      string(CONCAT error ${error})
     endif()
     if(error MATCHES "ModuleNotFoundError: ([^\n]*)")
       string(CONCAT error "${TVM_PYTHON}: ${CMAKE_MATCH_1}\n"

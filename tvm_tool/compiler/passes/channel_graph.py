@@ -106,7 +106,7 @@ def _step(var: Var, value: Expr, table: LayerTable) -> Step | None:
 
 
 def _is_plain(layer: QLayer, inputs: tuple[Expr, ...]) -> bool:
-    if not all(is_var(data) for data in inputs):
+    if not all(is_var(data) and shape_of(data) for data in inputs):  # a scalar has no channels
         return False
     if isinstance(layer, QConv2D):
         return layer.groups == 1 or is_depthwise(layer)
