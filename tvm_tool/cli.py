@@ -101,6 +101,7 @@ def compile_command(
     from .board import load_board
     from .compiler.driver import compile_model
     from .compiler.output import depfile_rule, write_outputs
+    from .external_data import external_files
 
     parsed = parse_options(str(model), options)
     target = load_board(board) if board else None
@@ -112,7 +113,11 @@ def compile_command(
     compiled = compile_model(model, parsed, target, progress)
     write_outputs(output, compiled, with_runtime=not no_runtime)
     if depfile:
-        rule = depfile_rule(depfile_target or str(output / f"{parsed.name}.json"), [model])
+        read = [model, *(model.parent / name for name in external_files(model.read_bytes()))]
+        data = parsed.calibration
+        if data is not None:
+            read += sorted(data.iterdir()) if data.is_dir() else [data]
+        rule = depfile_rule(depfile_target or str(output / f"{parsed.name}.json"), read)
         write_text(depfile, rule)
     if not quiet:
         plan = compiled.plan
