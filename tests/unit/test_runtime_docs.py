@@ -1,4 +1,4 @@
-"""docs/c-api.md: its C compiles, its tables agree with the headers."""
+"""C in the docs compiles, the tables of docs/c-api.md agree with the headers."""
 
 from __future__ import annotations
 
@@ -14,21 +14,28 @@ RUNTIME = ROOT / "tvm_tool" / "runtime"
 DATA = ROOT / "tests" / "firmware" / "data_target"
 TEXT = (ROOT / "docs" / "c-api.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```c\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+MICROTVM = re.findall(
+    r"^```c\n(.*?)^```$",
+    (ROOT / "docs" / "from-microtvm.md").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
+)
 STRICT = "-std=c99 -Wall -Wextra -Wpedantic -Wundef -Wshadow -Wcast-align -Werror".split()
 
 
 def of_the_test_models(text: str) -> str:
     """The example for the test models: `fake` for digits, `pair` for kws, `tally` for spotter."""
     pairs = {"digits": "fake", "DIGITS": "FAKE", "kws": "pair", "KWS": "PAIR", "spotter": "tally"}
+    pairs |= {"default.h": "fake.h", "default_": "fake_"}
     return re.sub("|".join(pairs), lambda match: pairs[match[0]], text)
 
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) == 7
+    assert len(MICROTVM) == 1
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
-@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+@pytest.mark.parametrize("example", [*EXAMPLES, *MICROTVM], ids=range(len(EXAMPLES) + len(MICROTVM)))
 def test_examples_compile(example: str, compiler: str, tmp_path: Path) -> None:
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not installed")
