@@ -54,6 +54,7 @@ class Metadata:
         functions: C functions of the layers, in order.
         state: the option of this name: what the model keeps from one run to the next.
         states: what it keeps, under the names that the compiler gave them.
+        rounding: the option of this name; empty for the default.
         shapes: the option of this name.
         quantized: the model that was made of the original by post-training quantisation, beside `file`;
             None if there was none.
@@ -78,6 +79,7 @@ class Metadata:
     quantized_sha256: str = ""
     state: tuple[str, ...] = ()
     states: tuple[TensorInfo, ...] = ()
+    rounding: str = ""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
@@ -125,6 +127,7 @@ def _metadata(file: Path, data: Mapping[str, Any]) -> Metadata:
         quantized_sha256=made["sha256"] if made else "",
         state=tuple(options.get("state", ())),
         states=tuple(_tensor(t) for t in data.get("states", ())),
+        rounding=options.get("rounding") or "",
         shapes={name: tuple(shape) for name, shape in options.get("shapes", {}).items()},
     )
 

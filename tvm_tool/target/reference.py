@@ -1,4 +1,4 @@
-"""What the original model answers: onnxruntime, imported only when it is asked."""
+"""What the original model answers: onnxruntime or LiteRT, imported only when they are asked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reference_outputs(
     """The values of `outputs`, one list for each of `samples`, in their order.
 
     Args:
-        model: the original ONNX file.
+        model: the original file.
         samples: arrays by the name of the model's input, with their full shape.
         outputs: names of the model's outputs, in the wanted order.
         optimisation: graph optimisations of onnxruntime, one of `OPTIMISATIONS`. ``default`` means its
@@ -38,12 +38,10 @@ def reference_outputs(
             their initial values and go from one sample to the next.
     """
     if model.suffix.lower() == ".tflite":
-        raise ModelError(
-            "there is no reference runtime for TFLite models here",
-            file=model,
-            expected="recorded answers: arrays named as the model's outputs in the .npz of the inputs",
-            remedy="--inputs FILE.npz with them, see numpy.savez",
-        )
+        from .litert import litert_outputs
+
+        yield from litert_outputs(model, samples, outputs, info)
+        return
     try:
         import onnxruntime as ort
     except ImportError:

@@ -38,7 +38,7 @@ def verify_image(
     optimisation: str = "default",
     timeout: float = 120.0,
 ) -> VerifyResult:
-    """Run the model in `elf` on the emulator of `board` and compare it with onnxruntime.
+    """Run the model in `elf` on the emulator of `board` and compare it with the reference runtime.
 
     A model that was quantised when it was compiled is compared with the quantised model; what it has in
     common with the original is told as well.
@@ -46,7 +46,7 @@ def verify_image(
     Args:
         elf: the firmware.
         metadata: the ``<name>.json`` of the model in it.
-        model: the original ONNX file.
+        model: the original file.
         inputs: recorded inputs, see `tvm_tool.samples`; random ones if None.
         samples: how many of them are used at most.
         optimisation: graph optimisations of onnxruntime, see `reference.OPTIMISATIONS`.
