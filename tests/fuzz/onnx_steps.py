@@ -45,14 +45,27 @@ def conv(g: Graph, x: str) -> list[str]:
         groups = channels
     elif kind == "grouped":
         groups = next(n for n in (2, 3, 5, 13, 1) if channels % n == 0)
-    # As many as columns now and then: what is added to them by column must not count by channel.
-    out = groups * d.whole(1, 3) if groups > 1 else d.one((d.channels(), d.channels(), shape[-1]))
+    out = groups * d.whole(1, 3) if groups > 1 else d.channels()
     kernel = attributes["kernel_shape"]
     fan_in = channels // groups * int(np.prod(kernel))
     inputs = [x, g.weight(out, channels // groups, *kernel, fan_in=fan_in)]
     if d.chance(0.7):
         inputs.append(g.weight(out))
     return g.node("Conv", inputs, group=groups, **attributes)
+
+
+def columns_as_channels(g: Graph, x: str) -> list[str]:
+    """As many channels as columns, and a number for each column is added: no bias."""
+    attributes = window(g, x) if len(g.shapes[x]) in (3, 4) else None
+    if attributes is None:
+        return []
+    span = attributes["dilations"][-1] * (attributes["kernel_shape"][-1] - 1) + 1
+    padded = g.shapes[x][-1] + sum(
+        attributes["pads"][len(attributes["strides"]) - 1 :: len(attributes["strides"])]
+    )
+    columns = (padded - span) // attributes["strides"][-1] + 1
+    made = g.node("Conv", [x, g.weight(columns, g.shapes[x][1], *attributes["kernel_shape"])], **attributes)
+    return g.node("Add", [*made, g.weight(columns)]) if made else []
 
 
 def conv_transpose(g: Graph, x: str) -> list[str]:
@@ -200,7 +213,8 @@ def batch_normalization(g: Graph, x: str) -> list[str]:
 
 
 STEPS: Sequence[Step] = (
-    *[conv] * 7, *[unary] * 2, *[residual] * 3, *[movement.concat] * 2, *[gemm] * 2, *[matmul] * 2,
+    *[conv] * 6, columns_as_channels, *[unary] * 2, *[residual] * 3, *[movement.concat] * 2, *[gemm] * 2,
+    *[matmul] * 2,
     *[pool] * 2, *[reduce] * 2, *[movement.transpose] * 2, *[movement.reshape] * 2, batch_normalization,
     clip, conv_transpose, movement.expand, gate, movement.gather, global_pool, leaky_relu, movement.pad,
     prelu, resize, movement.slice_, softmax, movement.split, movement.squeeze, with_constant,
