@@ -54,6 +54,49 @@ struct tvm_add_dsp {
 void tvm_add_s8_dsp(const struct tvm_add_dsp *add, int32_t count, const int8_t *shifted,
                     const int8_t *looked_up, int8_t *output);
 
+/* output[i] = a_table[a[i]] + b_table[b[i]], shifted to the right, limited to [low, high] or, if not `limited`,
+ * to int8_t, with the bits of `flip` inverted. Tables are by byte; steps as of tvm_add_fixed_s8. `output` may
+ * be an input that is as large. */
+struct tvm_tables_dsp {
+    const int32_t *a, *b;
+    int32_t shift, flip;
+    bool limited;
+    int32_t low, high;
+};
+void tvm_tables_s8_dsp(const struct tvm_tables_dsp *how, int32_t count, const void *a, int32_t a_step,
+                       const void *b, int32_t b_step, void *output);
+
+/* output[i] = (a[i] - a_zero) * (b[i] - b_zero), rounded `twice` as by tvm_rescale_double_s8, or with the
+ * correction * multiplier / 2^32, rounded half up, plus the addend and shifted to the right; then limited to
+ * [low, high] or, if not `limited`, to int8_t. The addend holds half of the last place and the zero point.
+ * Overlap and steps as above. */
+struct tvm_multiply_dsp {
+    int32_t a_zero, b_zero, correction;
+    int32_t multiplier, addend, shift;
+    bool twice, limited;
+    int32_t low, high;
+};
+void tvm_multiply_s8_dsp(const struct tvm_multiply_dsp *how, int32_t count, const int8_t *a, int32_t a_step,
+                         const int8_t *b, int32_t b_step, int8_t *output);
+
+/* output[i] = a_table[a[i]] * b_table[b[i]] / scale in single precision, rounded half to even, limited to
+ * [low, high], plus the zero point. Tables are by byte. Overlap and steps as above. */
+struct tvm_multiply_float_dsp {
+    const float *a, *b;
+    float scale;
+    int32_t zero, low, high;
+};
+void tvm_multiply_float_dsp(const struct tvm_multiply_float_dsp *how, int32_t count, const void *a,
+                            int32_t a_step, const void *b, int32_t b_step, void *output);
+
+/* The larger of two numbers, which `mask` makes into int8_t of the right order: 0 or, for uint8_t, 0x80; the
+ * smaller one with the mask ^ 0xff. Overlap and steps as above. */
+void tvm_larger_s8_dsp(const int32_t *mask, int32_t count, const void *a, int32_t a_step, const void *b,
+                       int32_t b_step, void *output);
+
+/* output[i] = table[input[i]], by byte. `output` may be `input`. */
+void tvm_table_s8_dsp(int32_t elements, const void *table, const void *input, void *output);
+
 /* tvm_average_pool_s8 of at most 255 elements, or tvm_max_pool_s8, for at least four channels. */
 void tvm_pool2d_s8_dsp(const struct tvm_window *window, const struct tvm_pool_s8 *how, bool average,
                        const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output);

@@ -26,6 +26,8 @@ from ..quantized_layers import (
 )
 from .declined import DeclinedError
 from .dsp_add import add
+from .dsp_binary import binary as sums_and_products
+from .dsp_binary import table as bytewise
 from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
 from .dsp_conv2d import dense as dense_row
 from .dsp_depthwise import depthwise
@@ -46,8 +48,9 @@ Candidate = Callable[[Any, Need], Driver]
 DSP: Mapping[type, tuple[Candidate, ...]] = {
     QConv2D: (dense_row, pointwise, depthwise, conv2d_rows, conv2d_columns),
     QDense: (dense_row, pointwise),
-    QBinary: (add,),
+    QBinary: (add, sums_and_products),
     QPool2D: (pool,),
+    QTable: (bytewise,),
 }
 
 CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
