@@ -36,6 +36,29 @@ void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_ge
                             tvm_gather_dsp gather, int32_t zero, const int8_t *TVM_RESTRICT input,
                             void *TVM_RESTRICT output, void *TVM_RESTRICT scratch);
 
+/* Convolution of any shape, one group after the other; pads may be negative. Behind the inputs of a position
+ * stand, if wanted, the sums of each `piece` words of them, then the 16-bit numbers at some places once more.
+ * Scratch: kernel_height pointers, two columns, then, with a ring, `width` times `depth` bytes for each row under
+ * a window. */
+struct tvm_columns_dsp {
+    tvm_gather_dsp gather;
+    int32_t words;        /* of a column */
+    int32_t inputs;       /* words that are gathered */
+    int32_t piece;        /* 0 for no sums */
+    const int32_t *again; /* places; an even count */
+    int32_t again_count;
+    int32_t zero;                /* what padding counts */
+    int32_t width;               /* of a padded row, in columns */
+    bool ring;                   /* needed for padding and for more than one group */
+    int32_t depth;               /* input channels of a group */
+    int32_t weights, parameters; /* words of a group */
+    int32_t first;               /* offset of the first output */
+    int32_t step, line, image;   /* distances of outputs: of neighbours, of rows, of images */
+};
+void tvm_conv2d_any_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm,
+                        const struct tvm_columns_dsp *columns, const void *TVM_RESTRICT input,
+                        void *TVM_RESTRICT output, void *TVM_RESTRICT scratch);
+
 /* Each channel by itself, dilation_height 1. `output` may be `input` if they are equally large and a band is
  * the whole image. Scratch: 16 bytes for each column of each pair of rows of a band. */
 void tvm_depthwise_s8_dsp(const struct tvm_window *window, const struct tvm_depthwise_dsp *depthwise,

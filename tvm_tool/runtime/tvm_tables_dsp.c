@@ -13,8 +13,8 @@ TVM_INLINE uint8_t output_of_tables(const struct tvm_tables_dsp *how, int32_t su
     return (uint8_t)(tvm_saturate_shifted(tvm_shift_right(sum, how->shift), 0) ^ how->flip);
 }
 
-TVM_INLINE void add_tables(const struct tvm_tables_dsp *how, int32_t count, const uint8_t *a, const uint8_t *b,
-                           int32_t b_step, uint8_t *output, const bool limited)
+TVM_INLINE void add_tables(const struct tvm_tables_dsp *how, int32_t count, const uint8_t *a,
+                           const uint8_t *b, int32_t b_step, uint8_t *output, const bool limited)
 {
     const int32_t *x = how->a;
     const int32_t *y = how->b;

@@ -41,10 +41,17 @@ def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
     return {name: _text(name, GEMV, call)}
 
 
-def gather(rows: int, pieces: int, length: int) -> Mapping[str, str]:
+def gemm_wide(finish: Finish) -> Mapping[str, str]:
+    """Products for two neighbouring positions, of sums of more than 24 bits."""
+    name = f"gemm2x2_wide_{finish.name}"
+    return {name: _text(name, GEMM, f"tvm_gemm_wide_dsp({GEMM_ARGUMENTS}, {finish.literals});")}
+
+
+def gather(rows: int, pieces: int, length: int, unsigned: bool = False) -> Mapping[str, str]:
     """The inputs of a position: pieces of `length` bytes in each of some rows."""
-    name = f"gather{rows}x{f'{pieces}x' if pieces > 1 else ''}{length}"
-    return {name: _text(name, GATHER, f"tvm_gather(rows, x, piece_step, to, {rows}, {pieces}, {length});")}
+    name = f"gather{rows}x{f'{pieces}x' if pieces > 1 else ''}{length}{'_u8' if unsigned else ''}"
+    numbers = f"{rows}, {pieces}, {length}, {'0x80808080' if unsigned else 0}"
+    return {name: _text(name, GATHER, f"tvm_gather(rows, x, piece_step, to, {numbers});")}
 
 
 def plane(name: str, function: str, numbers: str, finish: Finish) -> Mapping[str, str]:

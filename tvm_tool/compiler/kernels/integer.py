@@ -26,6 +26,7 @@ from ..quantized_layers import (
 )
 from .declined import DeclinedError
 from .dsp_add import add
+from .dsp_any import convolution, transposed
 from .dsp_binary import binary as sums_and_products
 from .dsp_binary import table as bytewise
 from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
@@ -46,8 +47,9 @@ from .q_table import table
 Candidate = Callable[[Any, Need], Driver]
 
 DSP: Mapping[type, tuple[Candidate, ...]] = {
-    QConv2D: (dense_row, pointwise, depthwise, conv2d_rows, conv2d_columns),
-    QDense: (dense_row, pointwise),
+    QConv2D: (dense_row, pointwise, depthwise, conv2d_rows, conv2d_columns, convolution),
+    QConvTranspose2D: (transposed,),
+    QDense: (dense_row, pointwise, convolution),
     QBinary: (add, sums_and_products),
     QPool2D: (pool,),
     QTable: (bytewise,),

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tvm_gemm_wide_dsp.h - the products of tvm_gemm_dsp.h with sums of more than 24 bits. Not for use by a firmware.
+ */
+#ifndef TVM_GEMM_WIDE_DSP_H
+#define TVM_GEMM_WIDE_DSP_H
+
+#include "tvm_expand_dsp.h"
+
+/* As tvm_gemm_2x4_dsp with distance 1, two channels at a time. The column comes in `segments` pieces, within
+ * each of which sums stay below 2^23; weights are [channels / 2][segments][length], the biases b0, b1. */
+TVM_INLINE void tvm_gemm_wide_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *const *segments,
+                                  int32_t start, int8_t *output0, int8_t *output1, const int32_t form,
+                                  const bool limited)
+{
+    const int32_t factor = form == TVM_DOUBLE ? 2 : 1;
+    const int32_t *w = gemm->weights;
+    const int32_t *p = gemm->parameters;
+
+    for (int32_t channel = 0; channel < gemm->channels; channel += 2) {
+        const int32_t *x = segments[0] + start;
+        int32_t low0 = p[0];
+        int32_t low1 = low0;
+        int32_t high0 = p[1];
+        int32_t high1 = high0;
+        const bool both = channel + 1 < gemm->channels;
+
+        p += 2;
+        for (int32_t segment = gemm->segments; segment > 0; segment--) {
+            int32_t both0 = low0;
+            int32_t both1 = low1;
+            for (int32_t i = gemm->length; i > 0; i--) {
+                const int32_t word = *w++;
+                const int32_t even = TVM_SXTB16(word);
+                both0 = TVM_SMLAD(x[0], word, both0);
+                both1 = TVM_SMLAD(x[1], word, both1);
+                low0 = TVM_SMLAD(x[0], even, low0);
+                low1 = TVM_SMLAD(x[1], even, low1);
+                x += 2;
+            }
+            high0 += tvm_shift_right(tvm_wrap_sub(both0, low0), 8);
+            high1 += tvm_shift_right(tvm_wrap_sub(both1, low1), 8);
+        }
+        if (form == TVM_ANY) {
+            const int32_t sums0[2] = {low0, high0};
+            const int32_t sums1[2] = {low1, high1};
+            tvm_finish_any_dsp(gemm->how, sums0, channel, both ? 2 : 1, output0);
+            tvm_finish_any_dsp(gemm->how, sums1, channel, both ? 2 : 1, output1);
+        } else {
+            p = tvm_finish_2_dsp(gemm, p, low0 * factor, low1 * factor, form, limited, output0, output1);
+            if (both) {
+                p = tvm_finish_2_dsp(gemm, p, high0 * factor, high1 * factor, form, limited, output0 + 1,
+                                     output1 + 1);
+            }
+        }
+        output0 += 2;
+        output1 += 2;
+    }
+}
+
+#endif
