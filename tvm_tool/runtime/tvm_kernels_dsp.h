@@ -17,6 +17,7 @@ extern "C" {
 struct tvm_gemm_dsp;
 typedef void (*tvm_gather_dsp)(const int8_t *const *rows, int32_t x, int32_t piece_step, int32_t *to);
 struct tvm_depthwise_dsp;
+struct tvm_direct_dsp;
 
 /* 1x1 convolution at `rows` positions of `depth` channels. `output` may be `input` if channels and depth are
  * equal. Scratch: 4 bytes for each channel of the input, rounded up to four channels. */
@@ -63,6 +64,12 @@ void tvm_conv2d_any_dsp(const struct tvm_window *window, const struct tvm_gemm_d
  * the whole image. Scratch: 16 bytes for each column of each pair of rows of a band. */
 void tvm_depthwise_s8_dsp(const struct tvm_window *window, const struct tvm_depthwise_dsp *depthwise,
                           int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);
+
+/* Each channel by itself, any shape, any number of outputs for each. Scratch: a pointer for each place of the
+ * window, then a byte for each channel of the input. */
+void tvm_depthwise_any_s8_dsp(const struct tvm_window *window, const struct tvm_direct_dsp *direct,
+                              const void *TVM_RESTRICT input, void *TVM_RESTRICT output,
+                              void *TVM_RESTRICT scratch);
 
 /* output[i] = (table[looked_up[i]] + shifted[i] * 2^20) * multiplier / 2^32, rounded, then shifted to the
  * right. The addend holds half of the last place and the zero point. `plain`: rounded half up, limited to
@@ -120,9 +127,13 @@ void tvm_larger_s8_dsp(const int32_t *mask, int32_t count, const void *a, int32_
 /* output[i] = table[input[i]], by byte. `output` may be `input`. */
 void tvm_table_s8_dsp(int32_t elements, const void *table, const void *input, void *output);
 
-/* tvm_average_pool_s8 of at most 255 elements, or tvm_max_pool_s8, for at least four channels. */
+/* tvm_average_pool_s8 or tvm_max_pool_s8, for at least four channels. */
 void tvm_pool2d_s8_dsp(const struct tvm_window *window, const struct tvm_pool_s8 *how, bool average,
-                       const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output);
+                       const void *TVM_RESTRICT input, void *TVM_RESTRICT output);
+
+/* tvm_most_s8 for at least four neighbours. */
+void tvm_most_s8_dsp(const struct tvm_axis_s8 *axis, int32_t mask, const void *TVM_RESTRICT input,
+                     void *TVM_RESTRICT output);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,7 @@ PLANE = (
     "const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs, const int32_t *parameters, "
     "int32_t channel, int32_t rows, int8_t *output"
 )
+POSITION = "const struct tvm_direct_dsp *direct, const int8_t *const *taps, int8_t *output"
 PLANE_ARGUMENTS = "depthwise, pairs, parameters, channel, rows, output"
 
 STEP, PASS = 14, 5
@@ -59,6 +60,13 @@ def plane(name: str, function: str, numbers: str, finish: Finish) -> Mapping[str
     name = f"{name}_{finish.name}"
     call = f"{function}({PLANE_ARGUMENTS}, {numbers}, {finish.literals});"
     return {name: _text(name, PLANE, call)}
+
+
+def position(finish: Finish) -> Mapping[str, str]:
+    """All channels of one position of a depthwise convolution."""
+    name = f"depthwise_direct_{finish.name}"
+    call = f"tvm_depthwise_direct_dsp(direct, taps, output, {finish.literals});"
+    return {name: _text(name, POSITION, call)}
 
 
 def unrolled(steps: int, pad: bool) -> tuple[int, int]:

@@ -32,7 +32,8 @@ from .dsp_binary import table as bytewise
 from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
 from .dsp_conv2d import dense as dense_row
 from .dsp_depthwise import depthwise
-from .dsp_pool2d import pool
+from .dsp_depthwise_direct import depthwise_direct
+from .dsp_pool2d import pool, reduction
 from .q_binary import binary
 from .q_conv2d import conv2d
 from .q_conv2d_transposed import conv2d_transposed
@@ -47,11 +48,12 @@ from .q_table import table
 Candidate = Callable[[Any, Need], Driver]
 
 DSP: Mapping[type, tuple[Candidate, ...]] = {
-    QConv2D: (dense_row, pointwise, depthwise, conv2d_rows, conv2d_columns, convolution),
+    QConv2D: (dense_row, pointwise, depthwise, depthwise_direct, conv2d_rows, conv2d_columns, convolution),
     QConvTranspose2D: (transposed,),
     QDense: (dense_row, pointwise, convolution),
     QBinary: (add, sums_and_products),
     QPool2D: (pool,),
+    QReduce: (reduction,),
     QTable: (bytewise,),
 }
 
