@@ -102,18 +102,27 @@ static TVM_NOINLINE void copy_group(const struct tvm_window *window, const struc
     (void)repeat_byte(to, columns->zero, (behind - inside) * columns->depth);
 }
 
+/* What scratch begins with: the products of a group, and its rescaling. */
+struct group_dsp {
+    struct tvm_gemm_dsp gemm;
+    struct tvm_rescaling_s8 how;
+};
+
+/* Bytes for it with pointers of any size; what follows keeps its alignment. */
+enum { GROUP_BYTES = 128 };
+
 /* All outputs of a group in one image. */
-static TVM_NOINLINE void one_group(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm,
-                                   const struct tvm_columns_dsp *columns, const int8_t *input, int8_t *output,
-                                   void *scratch)
+static TVM_NOINLINE void one_group(const struct tvm_window *window, const struct tvm_columns_dsp *columns,
+                                   const int8_t *input, int8_t *output, struct group_dsp *part)
 {
     const int32_t kernel = window->kernel_height;
     const int32_t slots = (kernel - 1) * window->dilation_height + 1;
     const int32_t depth = columns->ring ? columns->depth : window->input_channels;
     const int32_t ring_line = columns->width * columns->depth;
     const int32_t line = window->input_width * window->input_channels;
-    const int8_t **rows = scratch;
-    int32_t *column = (int32_t *)(void *)((uint8_t *)scratch + TVM_POINTER_BYTES(kernel));
+    uint8_t *scratch = (uint8_t *)part + GROUP_BYTES;
+    const int8_t **rows = (const int8_t **)(void *)scratch;
+    int32_t *column = (int32_t *)(void *)(scratch + TVM_POINTER_BYTES(kernel));
     int8_t *ring = (int8_t *)(column + 2 * columns->words);
     const int32_t *segment = column;
     int8_t *pending = NULL;
@@ -135,7 +144,7 @@ static TVM_NOINLINE void one_group(const struct tvm_window *window, const struct
             columns->gather(rows, x, window->dilation_width * depth, from);
             append(columns, from);
             if (pending) {
-                gemm->pair(gemm, &segment, 0, pending, to);
+                part->gemm.pair(&part->gemm, &segment, 0, pending, to);
                 pending = NULL;
             } else {
                 pending = to;
@@ -147,7 +156,7 @@ static TVM_NOINLINE void one_group(const struct tvm_window *window, const struct
         for (int32_t i = 0; i < 2 * columns->words; i += 2) {
             column[i + 1] = column[i];
         }
-        gemm->pair(gemm, &segment, 0, pending, pending);
+        part->gemm.pair(&part->gemm, &segment, 0, pending, pending);
     }
 }
 
@@ -155,28 +164,23 @@ void tvm_conv2d_any_dsp(const struct tvm_window *window, const struct tvm_gemm_d
                         const struct tvm_columns_dsp *columns, const void *TVM_RESTRICT input,
                         void *TVM_RESTRICT output, void *TVM_RESTRICT scratch)
 {
+    struct group_dsp *part = scratch;
     const int8_t *image = input;
     int8_t *result = (int8_t *)output + columns->first;
 
     for (int32_t batch = 0; batch < window->batch; batch++) {
-        struct tvm_gemm_dsp one = *gemm;
-        struct tvm_rescaling_s8 how = {NULL, NULL, NULL, 0, 0, 0};
-        const int32_t *multipliers = NULL;
-        if (gemm->how) {
-            how = *gemm->how;
-            multipliers = how.multipliers;
-            one.how = &how;
-        }
+        part->gemm = *gemm;
         for (int32_t group = 0; group < window->groups; group++) {
-            one_group(window, &one, columns, image + group * columns->depth, result + group * one.channels,
-                      scratch);
-            one.weights += columns->weights;
-            one.parameters += columns->parameters;
+            const int32_t channel = group * gemm->channels;
             if (gemm->how) {
-                multipliers += one.channels;
-                how.multipliers = multipliers;
-                how.shifts = how.shifts ? how.shifts + one.channels : NULL;
+                part->how = *gemm->how;
+                part->how.multipliers = (const int32_t *)gemm->how->multipliers + channel;
+                part->how.shifts = gemm->how->shifts ? gemm->how->shifts + channel : NULL;
+                part->gemm.how = &part->how;
             }
+            one_group(window, columns, image + group * columns->depth, result + channel, part);
+            part->gemm.weights += columns->weights;
+            part->gemm.parameters += columns->parameters;
         }
         image += window->input_height * window->input_width * window->input_channels;
         result += columns->image;

@@ -39,7 +39,7 @@ void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_ge
 
 /* Convolution of any shape, one group after the other; pads may be negative. Behind the inputs of a position
  * stand, if wanted, the sums of each `piece` words of them, then the 16-bit numbers at some places once more.
- * Scratch: kernel_height pointers, two columns, then, with a ring, `width` times `depth` bytes for each row under
+ * Scratch: 128 bytes, kernel_height pointers, two columns, then, with a ring, `width` times `depth` bytes for each row under
  * a window. */
 struct tvm_columns_dsp {
     tvm_gather_dsp gather;
@@ -70,6 +70,22 @@ void tvm_depthwise_s8_dsp(const struct tvm_window *window, const struct tvm_dept
 void tvm_depthwise_any_s8_dsp(const struct tvm_window *window, const struct tvm_direct_dsp *direct,
                               const void *TVM_RESTRICT input, void *TVM_RESTRICT output,
                               void *TVM_RESTRICT scratch);
+
+/* tvm_matmul_s8 of two inputs. `a_flip` makes four bytes into int8_t, of which `a_zero` is the zero point;
+ * (byte ^ b_flip) - b_offset is a number of `b` less its zero point. Outputs are those of tvm_gemm_dsp with a
+ * shift as `form`, TVM_DOUBLE or TVM_ANY, the same for all. Scratch: 8 bytes for each k, rounded up to a
+ * multiple of four, and 16 bytes. */
+struct tvm_matmul_dsp {
+    int32_t batch, m, k, n;
+    uint32_t a_flip;
+    int32_t a_zero, b_flip, b_offset;
+    const int32_t *bias; /* for each n; NULL for none */
+    int32_t form, correction, multiplier, addend, shift;
+    int32_t low, high;
+    const struct tvm_rescaling_s8 *how; /* for TVM_ANY */
+};
+void tvm_matmul_s8_dsp(const struct tvm_matmul_dsp *product, const void *TVM_RESTRICT a,
+                       const void *TVM_RESTRICT b, void *TVM_RESTRICT output, void *TVM_RESTRICT scratch);
 
 /* output[i] = (table[looked_up[i]] + shifted[i] * 2^20) * multiplier / 2^32, rounded, then shifted to the
  * right. The addend holds half of the last place and the zero point. `plain`: rounded half up, limited to

@@ -31,6 +31,9 @@ WIDE_SUM_BITS = DEPTHWISE_SUM_BITS
 PIECE = 128
 """Words of inputs whose sum fits 16 bits."""
 
+GROUP = 128
+"""Bytes of scratch for what belongs to a group."""
+
 LARGEST_SUM = 1 << 15
 LEAST, MOST = -128, 127
 
@@ -176,7 +179,10 @@ def _driver(layer: QConv2D, kernel: str, place: Place) -> Driver:
             **again,
             **finish.constants,
         },
-        scratch=pointer_bytes(height) + 2 * products.words * WORD + (slots * row * depth if ring else 0),
+        scratch=GROUP
+        + pointer_bytes(height)
+        + 2 * products.words * WORD
+        + (slots * row * depth if ring else 0),
         runtime=("tvm_conv2d_any_dsp.c", FINISH, "tvm_rescale_s8.c"),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_expand_dsp.h", "tvm_gemm_wide_dsp.h", "tvm_kernels_dsp.h"),

@@ -33,6 +33,7 @@ from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
 from .dsp_conv2d import dense as dense_row
 from .dsp_depthwise import depthwise
 from .dsp_depthwise_direct import depthwise_direct
+from .dsp_matmul import matmul as product_of_two
 from .dsp_pool2d import pool, reduction
 from .q_binary import binary
 from .q_conv2d import conv2d
@@ -52,6 +53,7 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
     QConvTranspose2D: (transposed,),
     QDense: (dense_row, pointwise, convolution),
     QBinary: (add, sums_and_products),
+    QMatMul: (product_of_two,),
     QPool2D: (pool,),
     QReduce: (reduction,),
     QTable: (bytewise,),
