@@ -187,7 +187,7 @@ def _others(rng: np.random.Generator, rounding: str) -> list[QLayer]:
     ]
 
 
-def _all(rng: np.random.Generator) -> list[QLayer]:
+def every_layer(rng: np.random.Generator) -> list[QLayer]:
     found: list[QLayer] = []
     for rounding in ROUNDINGS:
         found += [plain(rng, layer) for layer in _shapes(rng, rounding)] + _others(rng, rounding)
@@ -247,7 +247,7 @@ def test_random_layers_under_sanitizers(tmp_path: Path) -> None:
 def test_every_path_with_another_compiler(tmp_path: Path) -> None:
     needs("clang")
     rng = np.random.default_rng(4)
-    check(cases_of(_all(rng), rng, SPEED), lambda c: run_on_host(c, tmp_path, CLANG))
+    check(cases_of(every_layer(rng), rng, SPEED), lambda c: run_on_host(c, tmp_path, CLANG))
 
 
 def test_a_scalar_kernel_says_why() -> None:
@@ -290,7 +290,7 @@ MOST_STACK = 256
 def test_stack_of_a_kernel_and_its_block(level: str, tmp_path: Path) -> None:
     needs("arm-none-eabi-gcc")
     rng = np.random.default_rng(6)
-    prepare([case for case, _, _ in cases_of(_all(rng), rng, SPEED)], tmp_path)
+    prepare([case for case, _, _ in cases_of(every_layer(rng), rng, SPEED)], tmp_path)
     command = [
         "arm-none-eabi-gcc",
         *CORTEX_M4,
@@ -329,6 +329,6 @@ def test_every_path_on_a_core(level: str, tmp_path: Path) -> None:
     needs("arm-none-eabi-gcc", "qemu-system-arm")
     machine, flags = TARGETS["m4"]
     rng = np.random.default_rng(5)
-    cases = cases_of(_all(rng), rng, SIZE if level == "-Os" else SPEED)
+    cases = cases_of(every_layer(rng), rng, SIZE if level == "-Os" else SPEED)
     core = [flag for flag in flags if flag.startswith("-m")]
     check(cases, lambda c: run_on_target(c, tmp_path, [*core, *FLAGS[level]], machine))

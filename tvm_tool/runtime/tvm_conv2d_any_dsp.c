@@ -102,61 +102,98 @@ static TVM_NOINLINE void copy_group(const struct tvm_window *window, const struc
     (void)repeat_byte(to, columns->zero, (behind - inside) * columns->depth);
 }
 
-/* What scratch begins with: the products of a group, and its rescaling. */
+/* What scratch begins with: the group that is computed, and where the rest of scratch lies. */
 struct group_dsp {
     struct tvm_gemm_dsp gemm;
     struct tvm_rescaling_s8 how;
+    const int8_t **rows; /* under the window */
+    int32_t *column;
+    int32_t *sums;    /* of two positions, for TVM_ANY */
+    int8_t *ring;     /* NULL if none is needed */
+    int8_t *pending;  /* output of a position whose column is full */
+    int32_t next_row; /* of the padded image, to be copied into the ring */
 };
 
 /* Bytes for it with pointers of any size; what follows keeps its alignment. */
-enum { GROUP_BYTES = 128 };
+enum { GROUP_BYTES = 192 };
+
+/* Points to the rows under the windows of row `out_y` of the output. */
+static TVM_NOINLINE void find_rows(const struct tvm_window *window, const struct tvm_columns_dsp *columns,
+                                   int32_t out_y, const int8_t *input, struct group_dsp *group)
+{
+    const int32_t slots = (window->kernel_height - 1) * window->dilation_height + 1;
+    const int32_t ring_line = columns->width * columns->depth;
+    const int32_t top = out_y * window->stride_height;
+
+    if (group->ring) {
+        int32_t next = group->next_row < top ? top : group->next_row;
+        for (; next < top + slots; next++) {
+            copy_group(window, columns, next - window->pad_top, input,
+                       group->ring + next % slots * ring_line);
+        }
+        group->next_row = next;
+    }
+    for (int32_t ky = 0; ky < window->kernel_height; ky++) {
+        const int32_t y = top + ky * window->dilation_height;
+        group->rows[ky] = group->ring ? group->ring + y % slots * ring_line
+                                      : input + y * window->input_width * window->input_channels;
+    }
+}
+
+/* The outputs of two positions from their sums, one by one. */
+static TVM_NOINLINE void finish_sums(const struct group_dsp *group, int8_t *output0, int8_t *output1)
+{
+    const int32_t channels = group->gemm.channels;
+
+    for (int32_t i = 0; i < channels; i++) {
+        output0[i] = (int8_t)group->how.rescale(&group->how, group->sums[i], i);
+        output1[i] = (int8_t)group->how.rescale(&group->how, group->sums[channels + i], i);
+    }
+}
+
+static void two_positions(const struct group_dsp *group, int8_t *output0, int8_t *output1)
+{
+    const int32_t *segment = group->column;
+    int8_t *sums = (int8_t *)(void *)group->sums;
+    int8_t *more_sums = (int8_t *)(void *)(group->sums + group->gemm.channels);
+    const bool apart = group->gemm.how != NULL;
+
+    group->gemm.pair(&group->gemm, &segment, 0, apart ? sums : output0, apart ? more_sums : output1);
+    if (apart) {
+        finish_sums(group, output0, output1);
+    }
+}
 
 /* All outputs of a group in one image. */
 static TVM_NOINLINE void one_group(const struct tvm_window *window, const struct tvm_columns_dsp *columns,
-                                   const int8_t *input, int8_t *output, struct group_dsp *part)
+                                   const int8_t *input, int8_t *output, struct group_dsp *group)
 {
-    const int32_t kernel = window->kernel_height;
-    const int32_t slots = (kernel - 1) * window->dilation_height + 1;
-    const int32_t depth = columns->ring ? columns->depth : window->input_channels;
-    const int32_t ring_line = columns->width * columns->depth;
-    const int32_t line = window->input_width * window->input_channels;
-    uint8_t *scratch = (uint8_t *)part + GROUP_BYTES;
-    const int8_t **rows = (const int8_t **)(void *)scratch;
-    int32_t *column = (int32_t *)(void *)(scratch + TVM_POINTER_BYTES(kernel));
-    int8_t *ring = (int8_t *)(column + 2 * columns->words);
-    const int32_t *segment = column;
-    int8_t *pending = NULL;
-    int32_t next = 0;
+    const int32_t depth = group->ring ? columns->depth : window->input_channels;
+    int32_t left = window->output_height * window->output_width;
 
+    group->pending = NULL;
+    group->next_row = 0;
     for (int32_t out_y = 0; out_y < window->output_height; out_y++) {
-        const int32_t top = out_y * window->stride_height;
         int8_t *to = output + out_y * columns->line;
-        for (next = next < top ? top : next; columns->ring && next < top + slots; next++) {
-            copy_group(window, columns, next - window->pad_top, input, ring + next % slots * ring_line);
-        }
-        for (int32_t ky = 0; ky < kernel; ky++) {
-            const int32_t y = top + ky * window->dilation_height;
-            rows[ky] = columns->ring ? ring + y % slots * ring_line : input + y * line;
-        }
+        find_rows(window, columns, out_y, input, group);
         for (int32_t out_x = 0; out_x < window->output_width; out_x++) {
-            const int32_t x = out_x * window->stride_width * depth;
-            int32_t *const from = pending ? column + 1 : column;
-            columns->gather(rows, x, window->dilation_width * depth, from);
-            append(columns, from);
-            if (pending) {
-                part->gemm.pair(&part->gemm, &segment, 0, pending, to);
-                pending = NULL;
+            int32_t *const column = group->column + (group->pending ? 1 : 0);
+            columns->gather(group->rows, out_x * window->stride_width * depth, window->dilation_width * depth,
+                            column);
+            append(columns, column);
+            left--;
+            if (group->pending == NULL && left > 0) {
+                group->pending = to;
             } else {
-                pending = to;
+                /* A last position without another one is computed twice. */
+                for (int32_t i = 0; group->pending == NULL && i < 2 * columns->words; i += 2) {
+                    column[i + 1] = column[i];
+                }
+                two_positions(group, group->pending ? group->pending : to, to);
+                group->pending = NULL;
             }
             to += columns->step;
         }
-    }
-    if (pending) {
-        for (int32_t i = 0; i < 2 * columns->words; i += 2) {
-            column[i + 1] = column[i];
-        }
-        part->gemm.pair(&part->gemm, &segment, 0, pending, pending);
     }
 }
 
@@ -164,23 +201,29 @@ void tvm_conv2d_any_dsp(const struct tvm_window *window, const struct tvm_gemm_d
                         const struct tvm_columns_dsp *columns, const void *TVM_RESTRICT input,
                         void *TVM_RESTRICT output, void *TVM_RESTRICT scratch)
 {
-    struct group_dsp *part = scratch;
+    struct group_dsp *group = scratch;
+    uint8_t *rest = (uint8_t *)scratch + GROUP_BYTES;
     const int8_t *image = input;
     int8_t *result = (int8_t *)output + columns->first;
 
+    group->rows = (const int8_t **)(void *)rest;
+    group->column = (int32_t *)(void *)(rest + TVM_POINTER_BYTES(window->kernel_height));
+    group->sums = group->column + 2 * columns->words;
+    group->ring = columns->ring ? (int8_t *)(group->sums + (gemm->how ? 2 * gemm->channels : 0)) : NULL;
     for (int32_t batch = 0; batch < window->batch; batch++) {
-        part->gemm = *gemm;
-        for (int32_t group = 0; group < window->groups; group++) {
-            const int32_t channel = group * gemm->channels;
+        group->gemm = *gemm;
+        if (gemm->how) {
+            group->how = *gemm->how;
+        }
+        for (int32_t channel = 0; channel < window->output_channels; channel += gemm->channels) {
+            one_group(window, columns, image + channel / gemm->channels * columns->depth, result + channel,
+                      group);
+            group->gemm.weights += columns->weights;
+            group->gemm.parameters += columns->parameters;
             if (gemm->how) {
-                part->how = *gemm->how;
-                part->how.multipliers = (const int32_t *)gemm->how->multipliers + channel;
-                part->how.shifts = gemm->how->shifts ? gemm->how->shifts + channel : NULL;
-                part->gemm.how = &part->how;
+                group->how.multipliers = (const int32_t *)group->how.multipliers + gemm->channels;
+                group->how.shifts = group->how.shifts ? group->how.shifts + gemm->channels : NULL;
             }
-            one_group(window, columns, image + group * columns->depth, result + channel, part);
-            part->gemm.weights += columns->weights;
-            part->gemm.parameters += columns->parameters;
         }
         image += window->input_height * window->input_width * window->input_channels;
         result += columns->image;

@@ -42,19 +42,22 @@ TVM_INLINE void tvm_gemm_wide_dsp(const struct tvm_gemm_dsp *gemm, const int32_t
             high1 += tvm_shift_right(tvm_wrap_sub(both1, low1), 8);
         }
         if (form == TVM_ANY) {
-            const int32_t sums0[2] = {low0, high0};
-            const int32_t sums1[2] = {low1, high1};
-            tvm_finish_any_dsp(gemm->how, sums0, channel, both ? 2 : 1, output0);
-            tvm_finish_any_dsp(gemm->how, sums1, channel, both ? 2 : 1, output1);
-        } else {
-            p = tvm_finish_2_dsp(gemm, p, low0 * factor, low1 * factor, form, limited, output0, output1);
+            int32_t *const sums0 = (int32_t *)(void *)output0 + channel;
+            int32_t *const sums1 = (int32_t *)(void *)output1 + channel;
+            sums0[0] = low0;
+            sums1[0] = low1;
             if (both) {
-                p = tvm_finish_2_dsp(gemm, p, high0 * factor, high1 * factor, form, limited, output0 + 1,
-                                     output1 + 1);
+                sums0[1] = high0;
+                sums1[1] = high1;
+            }
+        } else {
+            p = tvm_finish_2_dsp(gemm, p, low0 * factor, low1 * factor, form, limited, output0 + channel,
+                                 output1 + channel);
+            if (both) {
+                p = tvm_finish_2_dsp(gemm, p, high0 * factor, high1 * factor, form, limited,
+                                     output0 + channel + 1, output1 + channel + 1);
             }
         }
-        output0 += 2;
-        output1 += 2;
     }
 }
 

@@ -39,7 +39,8 @@ void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_ge
 
 /* Convolution of any shape, one group after the other; pads may be negative. Behind the inputs of a position
  * stand, if wanted, the sums of each `piece` words of them, then the 16-bit numbers at some places once more.
- * Scratch: 128 bytes, kernel_height pointers, two columns, then, with a ring, `width` times `depth` bytes for each row under
+ * Scratch: 192 bytes, kernel_height pointers, two columns, two words for each output channel of a group if it has a
+ * rescaling, then, with a ring, `width` times `depth` bytes for each row under
  * a window. */
 struct tvm_columns_dsp {
     tvm_gather_dsp gather;

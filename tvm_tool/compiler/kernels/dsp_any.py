@@ -22,7 +22,7 @@ from ..layers import Array, Driver, Need
 from ..quantized_layers import QConv2D, QConvTranspose2D, QDense, QLayer
 from . import dsp_blocks as blocks
 from .declined import DeclinedError
-from .dsp_conv2d import FINISH, WORD, gathered, gemm_of, pointer_bytes
+from .dsp_conv2d import WORD, gathered, gemm_of, pointer_bytes
 from .dsp_packing import DEPTHWISE_SUM_BITS, SUM_BITS, Finish, int32, pack_parameters, pack_weights
 from .dsp_signed import finish_any, lift, signed_weights
 from .q_common import window_of
@@ -31,7 +31,7 @@ WIDE_SUM_BITS = DEPTHWISE_SUM_BITS
 PIECE = 128
 """Words of inputs whose sum fits 16 bits."""
 
-GROUP = 128
+GROUP = 192
 """Bytes of scratch for what belongs to a group."""
 
 LARGEST_SUM = 1 << 15
@@ -67,16 +67,18 @@ class Place:
     image: int
 
 
-def convolution(layer: QLayer, _need: Need) -> Driver:
+def convolution(layer: QLayer, need: Need) -> Driver:
     """Every convolution and every dense layer."""
     if isinstance(layer, QDense):
         layer = _as_convolution(layer)
     assert isinstance(layer, QConv2D)
     height, width, channels = layer.output
-    return _driver(layer, "conv2d_any_dsp", Place(0, channels, width * channels, height * width * channels))
+    return _driver(
+        layer, "conv2d_any_dsp", Place(0, channels, width * channels, height * width * channels), need
+    )
 
 
-def transposed(layer: QConvTranspose2D, _need: Need) -> Driver:
+def transposed(layer: QConvTranspose2D, need: Need) -> Driver:
     """Every transposed convolution without dilation: a convolution for each remainder of the strides."""
     if layer.dilations != (1, 1):
         raise DeclinedError("dilated")
@@ -90,7 +92,7 @@ def transposed(layer: QConvTranspose2D, _need: Need) -> Driver:
                 layer.strides[0] * width * channels,
                 height * width * channels,
             )
-            parts.append(_driver(_part(layer, (row, column)), "conv2d_transposed_dsp", place))
+            parts.append(_driver(_part(layer, (row, column)), "conv2d_transposed_dsp", place, need))
     return _joined(parts)
 
 
@@ -137,11 +139,9 @@ def _part(layer: QConvTranspose2D, remainder: tuple[int, int]) -> QConv2D:
     )
 
 
-def _driver(layer: QConv2D, kernel: str, place: Place) -> Driver:
-    try:
-        finish, wide = finish_any(layer, SUM_BITS), False
-    except DeclinedError:
-        finish, wide = finish_any(layer, WIDE_SUM_BITS), True
+def _driver(layer: QConv2D, kernel: str, place: Place, need: Need) -> Driver:
+    finish, wide = _finish(layer)
+    wide = wide or need.isa == "mve"  # whose compiler keeps no four channels in registers
     _, height, width, depth = layer.weights.shape
     groups = layer.groups
     pieces = 1 if layer.dilations[1] == 1 else width
@@ -151,6 +151,8 @@ def _driver(layer: QConv2D, kernel: str, place: Place) -> Driver:
     gather = blocks.gather(height, pieces, width * depth // pieces, lift(layer.x) != 0)
     row = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
     slots = (height - 1) * layer.dilations[0] + 1
+    ring_bytes = slots * row * depth if ring else 0
+    sums = 2 * layer.output[2] // groups if finish.how else 0
     again = {"again": int32(np.array(columns.repeated))} if columns.repeated else {}
     rows: list[tuple[str, str | int]] = [
         ("gather", next(iter(gather))),
@@ -179,15 +181,21 @@ def _driver(layer: QConv2D, kernel: str, place: Place) -> Driver:
             **again,
             **finish.constants,
         },
-        scratch=GROUP
-        + pointer_bytes(height)
-        + 2 * products.words * WORD
-        + (slots * row * depth if ring else 0),
-        runtime=("tvm_conv2d_any_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        scratch=GROUP + pointer_bytes(height) + (2 * products.words + sums) * WORD + ring_bytes,
+        runtime=("tvm_conv2d_any_dsp.c", *(("tvm_rescale_s8.c",) if finish.how else ())),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_expand_dsp.h", "tvm_gemm_wide_dsp.h", "tvm_kernels_dsp.h"),
         blocks={**products.block, **gather},
     )
+
+
+def _finish(layer: QConv2D) -> tuple[Finish, bool]:
+    """How sums become outputs; whether they need more than 24 bits, or are finished by themselves."""
+    try:
+        finish = finish_any(layer, SUM_BITS)
+    except DeclinedError:
+        return finish_any(layer, WIDE_SUM_BITS), True
+    return finish, finish.form == "TVM_ANY"
 
 
 def _columns(layer: QConv2D, finish: Finish, neighbours: bool) -> Columns:

@@ -12,7 +12,7 @@ from ..layers import Array, Driver, Need
 from ..quantized_layers import QConv2D, QLayer
 from . import dsp_blocks as blocks
 from .declined import DeclinedError
-from .dsp_conv2d import FINISH, pointer_bytes
+from .dsp_conv2d import pointer_bytes
 from .dsp_packing import DEPTHWISE_SUM_BITS, Finish, int32
 from .dsp_signed import finish_any, lift, signed_weights
 from .q_common import window_of
@@ -40,7 +40,7 @@ def depthwise_direct(layer: QLayer, _need: Need) -> Driver:
         body="\n".join([window_of(layer), *finish.declaration, declaration, call]),
         constants={"parameters": _parameters(layer, finish, each), **finish.constants},
         scratch=pointer_bytes(height * width) + channels,
-        runtime=("tvm_depthwise_direct_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        runtime=("tvm_depthwise_direct_dsp.c", "tvm_finish_dsp.c", "tvm_rescale_s8.c"),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_depthwise_direct_dsp.h", "tvm_kernels_dsp.h"),
         blocks=block,

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..layers import Driver, Need
 from ..quantized_layers import DOUBLE, FLOAT, QMatMul, Quantization
-from .dsp_conv2d import FINISH
 from .dsp_packing import INT8, MOST_RIGHT_SHIFT
 from .dsp_signed import lift, signed
 from .q_common import LIMITS, flip, full, offset, quantize_multiplier, rescaling
@@ -66,7 +65,7 @@ def matmul(layer: QMatMul, _need: Need) -> Driver:
         body="\n".join([*([how.text] if needs_how else []), declaration, call]),
         constants={**bias, **(how.constants if needs_how else {})},
         scratch=16 + 8 * (-(-layer.k // 4) * 4),
-        runtime=("tvm_matmul_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        runtime=("tvm_matmul_dsp.c", *(("tvm_rescale_s8.c",) if needs_how else ())),
         macs=layer.batch * layer.m * layer.k * layer.n,
         headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
     )
