@@ -49,11 +49,11 @@ class Calls:
 
     def deepest(self, name: str, behind_pointers: frozenset[str]) -> tuple[int, list[str]]:
         """Bytes along the deepest path from function `name` on, and that path."""
+        rest = behind_pointers - {name}
         targets = set(self.called[name])
         if INDIRECT in targets:
-            targets |= behind_pointers - {name}
-        # What a block calls through a pointer is no block.
-        rest = behind_pointers - {name}
+            # What makes outputs of sums calls a function of the runtime, everything else may call a block.
+            targets |= {other for other in rest if other.startswith("tvm_") or "finish" not in name}
         most, path = max((self.deepest(t, rest) for t in targets if t in self.stack), default=(0, []))
         return self.stack[name] + most, [name, *path]
 

@@ -38,6 +38,19 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
+class LayerInfo:
+    """One layer of the model: its name there, what it computes, the kernel, and why no faster one does."""
+
+    name: str
+    operator: str
+    kernel: str
+    declined: str
+    macs: int
+    weights_bytes: int
+    scratch_bytes: int
+
+
+@dataclass(frozen=True)
 class Metadata:
     """What the compiler says about one model.
 
@@ -55,6 +68,7 @@ class Metadata:
         state: the option of this name: what the model keeps from one run to the next.
         states: what it keeps, under the names that the compiler gave them.
         shapes: the option of this name.
+        layers: in order.
         quantized: the model that was made of the original by post-training quantisation, beside `file`;
             None if there was none.
         quantized_sha256: its digest.
@@ -79,6 +93,7 @@ class Metadata:
     state: tuple[str, ...] = ()
     states: tuple[TensorInfo, ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    layers: tuple[LayerInfo, ...] = ()
 
 
 def load_metadata(file: Path) -> Metadata:
@@ -126,6 +141,19 @@ def _metadata(file: Path, data: Mapping[str, Any]) -> Metadata:
         state=tuple(options.get("state", ())),
         states=tuple(_tensor(t) for t in data.get("states", ())),
         shapes={name: tuple(shape) for name, shape in options.get("shapes", {}).items()},
+        layers=tuple(_layer(layer) for layer in data["layers"]),
+    )
+
+
+def _layer(data: Mapping[str, Any]) -> LayerInfo:
+    return LayerInfo(
+        name=str(data.get("name", "")),
+        operator=str(data.get("operator", "")),
+        kernel=str(data.get("kernel", "")),
+        declined=str(data.get("declined", "")),
+        macs=int(data.get("macs", 0)),
+        weights_bytes=int(data.get("weights_bytes", 0)),
+        scratch_bytes=int(data.get("scratch_bytes", 0)),
     )
 
 

@@ -62,6 +62,9 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
 CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
 """By instruction set and layer; a core with Helium has the DSP extension too."""
 
+GENERAL: tuple[Candidate, ...] = (depthwise_direct, convolution)
+"""Candidates that take what the faster ones before them decline."""
+
 SCALAR: Mapping[type, Callable[[Any], Driver]] = {
     QConv2D: conv2d,
     QConvTranspose2D: conv2d_transposed,
@@ -82,7 +85,7 @@ def drive_integer(layer: QLayer, need: Need) -> Driver:
     for candidate in CANDIDATES.get(need.isa, {}).get(type(layer), ()):
         answer = _ask(candidate, layer, need)
         if isinstance(answer, Driver):
-            return answer
+            return dataclasses.replace(answer, declined=reason) if candidate in GENERAL else answer
         reason = answer
     return dataclasses.replace(SCALAR[type(layer)](layer), declined=reason)
 
