@@ -7,11 +7,13 @@
 
 #include "tvm_expand_dsp.h"
 
-/* As tvm_gemm_2x4_dsp with distance 1, two channels at a time. The column comes in `segments` pieces, within
- * each of which sums stay below 2^23; weights are [channels / 2][segments][length], the biases b0, b1. */
+/* As tvm_gemm_2x4_dsp with distance 1, two channels at a time; for one position alone if not `pair`. The column
+ * comes in `segments` pieces, within each of which sums stay below 2^23; weights are
+ * [channels / 2][segments][length], length a multiple of four, the biases b0, b1. Under TVM_ANY outputs are the
+ * sums, int32_t. */
 TVM_INLINE void tvm_gemm_wide_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *const *segments,
-                                  int32_t start, int8_t *output0, int8_t *output1, const int32_t form,
-                                  const bool limited)
+                                  int32_t start, int8_t *output0, int8_t *output1, const bool pair,
+                                  const int32_t form, const bool limited)
 {
     const int32_t factor = form == TVM_DOUBLE ? 2 : 1;
     const int32_t *w = gemm->weights;
@@ -29,17 +31,26 @@ TVM_INLINE void tvm_gemm_wide_dsp(const struct tvm_gemm_dsp *gemm, const int32_t
         for (int32_t segment = gemm->segments; segment > 0; segment--) {
             int32_t both0 = low0;
             int32_t both1 = low1;
-            for (int32_t i = gemm->length; i > 0; i--) {
-                const int32_t word = *w++;
-                const int32_t even = TVM_SXTB16(word);
-                both0 = TVM_SMLAD(x[0], word, both0);
-                both1 = TVM_SMLAD(x[1], word, both1);
-                low0 = TVM_SMLAD(x[0], even, low0);
-                low1 = TVM_SMLAD(x[1], even, low1);
-                x += 2;
+            for (int32_t left = gemm->length; left > 0; left -= 4) {
+                TVM_UNROLL
+                for (int32_t i = 0; i < 4; i++) {
+                    const int32_t even = TVM_SXTB16(w[i]);
+                    both0 = TVM_SMLAD(x[2 * i], w[i], both0);
+                    low0 = TVM_SMLAD(x[2 * i], even, low0);
+                    if (pair) {
+                        both1 = TVM_SMLAD(x[2 * i + 1], w[i], both1);
+                        low1 = TVM_SMLAD(x[2 * i + 1], even, low1);
+                    }
+                }
+                w += 4;
+                x += 8;
             }
             high0 += tvm_shift_right(tvm_wrap_sub(both0, low0), 8);
             high1 += tvm_shift_right(tvm_wrap_sub(both1, low1), 8);
+        }
+        if (!pair) {
+            low1 = low0;
+            high1 = high0;
         }
         if (form == TVM_ANY) {
             int32_t *const sums0 = (int32_t *)(void *)output0 + channel;

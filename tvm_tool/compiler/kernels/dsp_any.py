@@ -31,6 +31,9 @@ WIDE_SUM_BITS = DEPTHWISE_SUM_BITS
 PIECE = 128
 """Words of inputs whose sum fits 16 bits."""
 
+STEP = 4
+"""Words of a column that a pass of the loop for large sums takes."""
+
 GROUP = 192
 """Bytes of scratch for what belongs to a group."""
 
@@ -147,7 +150,11 @@ def _driver(layer: QConv2D, kernel: str, place: Place, need: Need) -> Driver:
     pieces = 1 if layer.dilations[1] == 1 else width
     ring = any(layer.pads) or groups > 1
     columns = _columns(layer, finish, pieces == 1)
-    products = (_wide if wide else _packed)(columns, finish, groups)
+    single = layer.batch * layer.output[0] * layer.output[1] == 1
+    if wide or single:
+        products = _wide(columns, finish, groups, not single)
+    else:
+        products = _packed(columns, finish, groups)
     gather = blocks.gather(height, pieces, width * depth // pieces, lift(layer.x) != 0)
     row = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
     slots = (height - 1) * layer.dilations[0] + 1
@@ -268,13 +275,13 @@ def _packed(columns: Columns, finish: Finish, groups: int) -> Products:
     )
 
 
-def _wide(columns: Columns, finish: Finish, groups: int) -> Products:
+def _wide(columns: Columns, finish: Finish, groups: int, pair: bool) -> Products:
     """Two channels at a time, sums below 2^23 only within a segment of the column."""
     channels = finish.bias.size // groups
     size = np.abs(columns.matrix) * columns.reach
     steps = columns.matrix.shape[1] // 2
     for segments in range(1, steps + 1):
-        length = -(-steps // segments)
+        length = -(-steps // (segments * STEP)) * STEP
         ends = np.add.reduceat(size, np.arange(0, 2 * steps, 2 * length), axis=1)
         if ends.max() < 1 << SUM_BITS:
             break
@@ -287,7 +294,7 @@ def _wide(columns: Columns, finish: Finish, groups: int) -> Products:
     behind = np.concatenate([finish.bias[:, None], finish.words], axis=1).reshape(groups, channels, -1)
     pairs = np.pad(behind, ((0, 0), (0, channels % 2), (0, 0))).reshape(groups, matrix.shape[1] // 2, 2, -1)
     parameters = np.concatenate([pairs[..., 0], pairs[..., 1:].reshape(*pairs.shape[:2], -1)], axis=2)
-    block = blocks.gemm_wide(finish)
+    block = blocks.gemm_wide(pair, finish)
     return Products(
         weights=int32(words),
         parameters=int32(parameters),

@@ -53,18 +53,18 @@ def _multiply(layer: QBinary) -> Driver:
         raise DeclinedError("uint8")
     exact = outputs(layer)
     products = numbers(layer.a)[:, None] * numbers(layer.b)
-    numbers_of_form = _twice(layer) or _shifted(layer, products, exact)
-    if numbers_of_form is None:
-        raise DeclinedError("no form is exact for every product")
-    correction, multiplier, addend, shift, twice = numbers_of_form
     low, high = max(layer.clamp[0], INT8[0]), min(layer.clamp[1], INT8[1])
-    if (_products(products, numbers_of_form, low, high) != exact).any():
+    for form in (_shifted(layer, products, exact), _twice(layer)):
+        if form is not None and (_products(products, form, low, high) == exact).all():
+            break
+    else:
         raise DeclinedError("no form is exact for every product")
+    correction, multiplier, addend, shift, twice = form
     limited = twice or (low, high) != INT8
     flags = f"{'true' if twice else 'false'}, {'true' if limited else 'false'}"
-    form = f"{correction}, {multiplier}, {addend}, {shift}, {flags}, {low}, {high}"
+    fields = f"{correction}, {multiplier}, {addend}, {shift}, {flags}, {low}, {high}"
     zeros = f"{layer.a.zero_point}, {layer.b.zero_point}"
-    declaration = f"static const struct tvm_multiply_dsp how = {{{zeros}, {form}}};"
+    declaration = f"static const struct tvm_multiply_dsp how = {{{zeros}, {fields}}};"
     return _driver(layer, "multiply_dsp", "tvm_multiply_s8_dsp", declaration, {}, "tvm_multiply_dsp.c")
 
 

@@ -42,10 +42,11 @@ def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
     return {name: _text(name, GEMV, call)}
 
 
-def gemm_wide(finish: Finish) -> Mapping[str, str]:
-    """Products for two neighbouring positions, of sums of more than 24 bits."""
-    name = f"gemm2x2_wide_{finish.name}"
-    return {name: _text(name, GEMM, f"tvm_gemm_wide_dsp({GEMM_ARGUMENTS}, {finish.literals});")}
+def gemm_wide(pair: bool, finish: Finish) -> Mapping[str, str]:
+    """Products of sums of more than 24 bits, for two neighbouring positions or for one."""
+    name = f"gemm{2 if pair else 1}x2_wide_{finish.name}"
+    call = f"tvm_gemm_wide_dsp({GEMM_ARGUMENTS}, {'true' if pair else 'false'}, {finish.literals});"
+    return {name: _text(name, GEMM, call)}
 
 
 def gather(rows: int, pieces: int, length: int, unsigned: bool = False) -> Mapping[str, str]:
@@ -62,10 +63,11 @@ def plane(name: str, function: str, numbers: str, finish: Finish) -> Mapping[str
     return {name: _text(name, PLANE, call)}
 
 
-def position(finish: Finish) -> Mapping[str, str]:
-    """All channels of one position of a depthwise convolution."""
-    name = f"depthwise_direct_{finish.name}"
-    call = f"tvm_depthwise_direct_dsp(direct, taps, output, {finish.literals});"
+def position(taps: int, each: int, flip: str, finish: Finish) -> Mapping[str, str]:
+    """All channels of one position of a depthwise convolution with `each` outputs for a channel."""
+    suffix = f"{f'x{each}' if each > 1 else ''}{'_u8' if flip != '0' else ''}"
+    name = f"depthwise_direct_{taps}{suffix}_{finish.name}"
+    call = f"tvm_depthwise_direct_dsp(direct, taps, output, {taps}, {each}, {flip}, {finish.literals});"
     return {name: _text(name, POSITION, call)}
 
 

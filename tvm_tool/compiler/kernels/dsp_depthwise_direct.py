@@ -29,9 +29,8 @@ def depthwise_direct(layer: QLayer, _need: Need) -> Driver:
     channels = layer.groups
     each = layer.output[2] // channels
     _, height, width, _ = layer.weights.shape
-    block = blocks.position(finish)
-    flip = "0x80808080" if lift(layer.x) else "0"
-    fields = [next(iter(block)), "@parameters@", height * width, channels, each, flip, layer.x.zero_point]
+    block = blocks.position(height * width, each, "0x80808080" if lift(layer.x) else "0", finish)
+    fields = [next(iter(block)), "@parameters@", height * width, channels, layer.x.zero_point]
     fields += [finish.low, finish.high, finish.pointer]
     declaration = f"static const struct tvm_direct_dsp direct = {{{', '.join(map(str, fields))}}};"
     call = "tvm_depthwise_any_s8_dsp(&window, &direct, input, output, scratch);"

@@ -39,16 +39,9 @@ def reduction(layer: QReduce, _need: Need) -> Driver:
     if divisor != layer.count and not fixed:
         raise DeclinedError("a sum in single precision")
     axis = f"static const struct tvm_axis_s8 axis = {{{layer.outer}, {layer.count}, {layer.inner}}};"
-    window = window_text(
-        Pool2D(
-            "average",
-            (layer.count, 1, layer.inner),
-            (1, 1, layer.inner),
-            (layer.count, 1),
-            (1, 1),
-            batch=layer.outer,
-        )
-    )
+    shape = (1, layer.count, layer.inner)
+    one = Pool2D("average", shape, (1, 1, layer.inner), shape[:2], (1, 1), batch=layer.outer)
+    window = window_text(one)
     # The multiplier is found by the number of elements, which a sum does not divide by.
     body = scalar.body.replace(axis, window).replace(f".first = {divisor},", f".first = {layer.count},")
     call = f"tvm_sum_s8(&axis, &how, {divisor}, input, output);"
