@@ -63,12 +63,13 @@ def _plain(name: str) -> str:
     return name.rsplit(":", 1)[-1].split(".", maxsplit=1)[0]
 
 
-@pytest.mark.parametrize("level", ["-O2", "-Os"])
-@pytest.mark.parametrize("core", BOARDS)
+@pytest.mark.parametrize(
+    ("core", "level"), [*((core, level) for core in BOARDS for level in ("-O2", "-Os")), ("m4", "-O3")]
+)
 def test_no_kernel_takes_more_stack_than_it_may(core: str, level: str, tmp_path: Path) -> None:
     board = load_board(BOARDS[core]).core
     needs(f"{board.toolchain}gcc")
-    need = Need(isa=board.isa, fpu=board.fpu, optimize="speed" if level == "-O2" else "size")
+    need = Need(isa=board.isa, fpu=board.fpu, optimize="size" if level == "-Os" else "speed")
     cases = cases_of(
         [*every_layer(np.random.default_rng(6)), *layers_for(3, 60)], np.random.default_rng(7), need
     )

@@ -160,8 +160,8 @@ void tvm_finish_any_dsp(const struct tvm_rescaling_s8 *how, const int32_t *sums,
 #endif
 
 /* The body of a tvm_gemm_pair_dsp for known numbers: the distance of the two positions in words, how many
- * words of inputs a pass of the loop takes (at most 8), and the form of the outputs. With distance 1 the
- * words of both positions alternate in one segment. */
+ * words of inputs a pass of the loop takes (at most 8), and the form of the outputs, not TVM_ANY. With distance
+ * 1 the words of both positions alternate in one segment. */
 TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *const *segments,
                                  int32_t start, int8_t *output0, int8_t *output1, const int32_t second,
                                  const int32_t unroll, const int32_t form, const bool limited)

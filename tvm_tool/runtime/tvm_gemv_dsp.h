@@ -46,7 +46,7 @@
 #endif
 
 /* All channels at one position of `depth` inputs. `alike`: what follows the biases is the same for all
- * channels and stands once, before them. Scratch: gemm->length / 2 words, a multiple of 4 * unroll. */
+ * channels and stands once, before them. The form is not TVM_ANY. Scratch: gemm->length / 2 words, a multiple of 4 * unroll. */
 TVM_INLINE void tvm_gemv_1x4_dsp(const struct tvm_gemm_dsp *gemm, int32_t depth, const int8_t *input,
                                  void *output, void *scratch, const int32_t unroll, const bool alike,
                                  const int32_t form, const bool limited)
