@@ -140,6 +140,15 @@ def size_command(elf: Path, board: str, metadata: Sequence[Path]) -> None:
     click.echo(report_sizes(elf, list(metadata), load_board(board)))
 
 
+@cli.command("report")
+@click.argument("metadata", type=PathArgument, metavar="NAME.json")
+def report_command(metadata: Path) -> None:
+    """Print the layers of a compiled model: the kernel of each, its cost, and why no faster one takes it."""
+    from .image.layer_table import report_layers
+
+    click.echo(report_layers(metadata))
+
+
 @cli.command("run")
 @click.argument("elf", type=PathArgument)
 @_board_option(required=True)

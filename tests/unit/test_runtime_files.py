@@ -11,7 +11,7 @@ import pytest
 from tests.support.host import STRICT
 from tvm_tool.paths import runtime_dir
 
-KERNELS = sorted([*runtime_dir().glob("tvm_*_f32.c"), *runtime_dir().glob("tvm_*_s8.c")])
+KERNELS = sorted(file for kind in ("f32", "s8", "dsp") for file in runtime_dir().glob(f"tvm_*_{kind}.c"))
 CORES: dict[str, list[str]] = {
     "gcc": [],
     "arm-none-eabi-gcc": ["-mcpu=cortex-m3", "-mthumb"],

@@ -195,6 +195,7 @@ class _Lineariser:
                 scratch=(driver.scratch,) if driver.scratch else (),
                 in_place=(0,) if driver.in_place else (),
                 macs=driver.macs,
+                declined=driver.declined,
             )
         )
         return output

@@ -21,6 +21,7 @@ from .passes.integer import LeftInFloat, lower_integers
 from .passes.layout import sink_transposes
 from .passes.match_layers import LayerTable, match_layers
 from .passes.safe_indices import clip_indices
+from .passes.signed_numbers import sign_numbers
 from .program import FloatLayer, Program
 from .tvm_internals import import_onnx, node_of, onnx_operators
 
@@ -63,7 +64,7 @@ def lower(
     layers = LayerTable()
     left_in_float: list[LeftInFloat] = []
     if not plain:
-        module, left_in_float = lower_integers(module, layers, rounding)
+        module, left_in_float = lower_integers(sign_numbers(module), layers, rounding)
         module = match_layers(module, layers)
         module = sink_transposes(module, layers)
         module = drop_constant_channels(module, layers)

@@ -68,6 +68,7 @@ class KernelCall:
         layer: name in the original model.
         operator: what it computes, for a reader.
         kernel: the kernel that computes it.
+        declined: why no faster kernel does; empty if there is none.
         inputs: tensors passed in, by index, in the order of the parameters; constants included.
         outputs: tensors written, by index.
         constants: tensors that the function reads by name, by index.
@@ -86,6 +87,7 @@ class KernelCall:
     scratch: tuple[int, ...] = ()
     in_place: tuple[int, ...] = ()
     macs: int = 0
+    declined: str = ""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,19 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
+class LayerInfo:
+    """One layer of the model: its name there, what it computes, the kernel, and why no faster one does."""
+
+    name: str
+    operator: str
+    kernel: str
+    declined: str
+    macs: int
+    weights_bytes: int
+    scratch_bytes: int
+
+
+@dataclass(frozen=True)
 class Metadata:
     """What the compiler says about one model.
 
@@ -56,6 +69,7 @@ class Metadata:
         states: what it keeps, under the names that the compiler gave them.
         rounding: the option of this name; empty for the default.
         shapes: the option of this name.
+        layers: in order.
         quantized: the model that was made of the original by post-training quantisation, beside `file`;
             None if there was none.
         quantized_sha256: its digest.
@@ -81,6 +95,7 @@ class Metadata:
     states: tuple[TensorInfo, ...] = ()
     rounding: str = ""
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    layers: tuple[LayerInfo, ...] = ()
 
 
 def load_metadata(file: Path) -> Metadata:
@@ -129,6 +144,19 @@ def _metadata(file: Path, data: Mapping[str, Any]) -> Metadata:
         states=tuple(_tensor(t) for t in data.get("states", ())),
         rounding=options.get("rounding") or "",
         shapes={name: tuple(shape) for name, shape in options.get("shapes", {}).items()},
+        layers=tuple(_layer(layer) for layer in data["layers"]),
+    )
+
+
+def _layer(data: Mapping[str, Any]) -> LayerInfo:
+    return LayerInfo(
+        name=str(data.get("name", "")),
+        operator=str(data.get("operator", "")),
+        kernel=str(data.get("kernel", "")),
+        declined=str(data.get("declined", "")),
+        macs=int(data.get("macs", 0)),
+        weights_bytes=int(data.get("weights_bytes", 0)),
+        scratch_bytes=int(data.get("scratch_bytes", 0)),
     )
 
 

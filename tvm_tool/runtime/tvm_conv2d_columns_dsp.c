@@ -46,7 +46,7 @@ static TVM_NOINLINE void copy_row(const struct tvm_window *window, int32_t zero,
 }
 
 void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm,
-                            tvm_gather_dsp gather, int32_t zero, const int8_t *TVM_RESTRICT input,
+                            tvm_gather_dsp gather_column, int32_t zero, const int8_t *TVM_RESTRICT input,
                             void *TVM_RESTRICT output, void *TVM_RESTRICT scratch)
 {
     const int32_t kernel = window->kernel_height;
@@ -78,7 +78,7 @@ void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_ge
             }
             for (int32_t out_x = 0; out_x < window->output_width; out_x++) {
                 const int32_t x = out_x * window->stride_width * channels;
-                gather(rows, x, piece_step, pending ? column + 1 : column);
+                gather_column(rows, x, piece_step, pending ? column + 1 : column);
                 if (pending) {
                     gemm->pair(gemm, &segment, 0, pending, to);
                     pending = NULL;

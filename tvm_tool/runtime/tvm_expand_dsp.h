@@ -65,9 +65,11 @@ TVM_INLINE void tvm_expand_2(int32_t *to, const int8_t *from0, const int8_t *fro
 }
 
 /* Expands the inputs of a position to every second word: `pieces` pieces of `length` neighbours in each of
- * `row_count` rows; whole fours of all pieces, then, in pairs, what is left. Known numbers leave no loops. */
+ * `row_count` rows; whole fours of all pieces, then, in pairs, what is left. Known numbers leave no loops.
+ * `flip` inverts bits of four bytes: 0x80 of each for uint8_t. */
 TVM_INLINE void tvm_gather(const int8_t *const *rows, int32_t x, int32_t piece_step, int32_t *to,
-                           const int32_t row_count, const int32_t pieces, const int32_t length)
+                           const int32_t row_count, const int32_t pieces, const int32_t length,
+                           const uint32_t flip)
 {
     const int32_t whole = length & ~3;
     bool half = false;
@@ -80,7 +82,7 @@ TVM_INLINE void tvm_gather(const int8_t *const *rows, int32_t x, int32_t piece_s
         for (int32_t piece = 0; piece < pieces; piece++) {
             TVM_UNROLL
             for (int32_t i = 0; i < whole; i += 4) {
-                const int32_t bytes = tvm_load_bytes(from + i);
+                const int32_t bytes = (int32_t)((uint32_t)tvm_load_bytes(from + i) ^ flip);
                 tvm_put(to, TVM_SXTB16(bytes));
                 tvm_put(to + 2, tvm_odd_bytes(bytes));
                 to += 4;
@@ -98,11 +100,12 @@ TVM_INLINE void tvm_gather(const int8_t *const *rows, int32_t x, int32_t piece_s
         for (int32_t piece = 0; piece < pieces; piece++) {
             TVM_UNROLL
             for (int32_t i = whole; i < length; i++) {
+                const int32_t number = (int8_t)((uint8_t)from[i] ^ (flip & 0xffu));
                 if (half) {
-                    *to = tvm_pack_low(first, from[i]);
+                    *to = tvm_pack_low(first, number);
                     to += 2;
                 }
-                first = from[i];
+                first = number;
                 half = !half;
             }
             from += piece_step;

@@ -160,8 +160,8 @@ void tvm_finish_any_dsp(const struct tvm_rescaling_s8 *how, const int32_t *sums,
 #endif
 
 /* The body of a tvm_gemm_pair_dsp for known numbers: the distance of the two positions in words, how many
- * words of inputs a pass of the loop takes (at most 8), and the form of the outputs. With distance 1 the
- * words of both positions alternate in one segment. */
+ * words of inputs a pass of the loop takes (at most 8), and the form of the outputs, not TVM_ANY. With distance
+ * 1 the words of both positions alternate in one segment. */
 TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *const *segments,
                                  int32_t start, int8_t *output0, int8_t *output1, const int32_t second,
                                  const int32_t unroll, const int32_t form, const bool limited)
@@ -228,23 +228,12 @@ TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t 
         both01 = tvm_shift_right(tvm_wrap_sub(both01, low01), 8 - doubled);
         both10 = tvm_shift_right(tvm_wrap_sub(both10, low10), 8 - doubled);
         both11 = tvm_shift_right(tvm_wrap_sub(both11, low11), 8 - doubled);
-        if (form == TVM_ANY) {
-            const int32_t valid = channels < 4 ? channels : 4;
-            const int32_t channel = gemm->channels - channels;
-            int32_t sums[4] = {low00, both00, low10, both10};
-            tvm_finish_any_dsp(gemm->how, sums, channel, valid, to0);
-            sums[0] = low01;
-            sums[1] = both01;
-            sums[2] = low11;
-            sums[3] = both11;
-            tvm_finish_any_dsp(gemm->how, sums, channel, valid, to1);
-        } else {
-            const int32_t factor = 1 << doubled;
-            p = tvm_finish_2_dsp(gemm, p, low00 * factor, low01 * factor, form, limited, to0, to1);
-            p = tvm_finish_2_dsp(gemm, p, both00, both01, form, limited, to0 + 1, to1 + 1);
-            p = tvm_finish_2_dsp(gemm, p, low10 * factor, low11 * factor, form, limited, to0 + 2, to1 + 2);
-            p = tvm_finish_2_dsp(gemm, p, both10, both11, form, limited, to0 + 3, to1 + 3);
-        }
+        p = tvm_finish_2_dsp(gemm, p, low00 * (1 << doubled), low01 * (1 << doubled), form, limited, to0,
+                             to1);
+        p = tvm_finish_2_dsp(gemm, p, both00, both01, form, limited, to0 + 1, to1 + 1);
+        p = tvm_finish_2_dsp(gemm, p, low10 * (1 << doubled), low11 * (1 << doubled), form, limited, to0 + 2,
+                             to1 + 2);
+        p = tvm_finish_2_dsp(gemm, p, both10, both11, form, limited, to0 + 3, to1 + 3);
         to0 += 4;
         to1 += 4;
         channels -= 4;

@@ -46,7 +46,7 @@
 #endif
 
 /* All channels at one position of `depth` inputs. `alike`: what follows the biases is the same for all
- * channels and stands once, before them. Scratch: gemm->length / 2 words, a multiple of 4 * unroll. */
+ * channels and stands once, before them. The form is not TVM_ANY. Scratch: gemm->length / 2 words, a multiple of 4 * unroll. */
 TVM_INLINE void tvm_gemv_1x4_dsp(const struct tvm_gemm_dsp *gemm, int32_t depth, const int8_t *input,
                                  void *output, void *scratch, const int32_t unroll, const bool alike,
                                  const int32_t form, const bool limited)
@@ -85,23 +85,17 @@ TVM_INLINE void tvm_gemv_1x4_dsp(const struct tvm_gemm_dsp *gemm, int32_t depth,
         } while (w != end);
         both0 = tvm_shift_right(tvm_wrap_sub(both0, low0), 8 - doubled);
         both1 = tvm_shift_right(tvm_wrap_sub(both1, low1), 8 - doubled);
-        if (form == TVM_ANY) {
-            const int32_t sums[4] = {low0, both0, low1, both1};
-            tvm_finish_any_dsp(gemm->how, sums, gemm->channels - channels, channels < 4 ? channels : 4,
-                               result);
-        } else {
-            const int32_t factor = 1 << doubled;
-            const int32_t *how = alike ? first : p;
-            const int32_t *next = tvm_finish_1_dsp(gemm, how, low0 * factor, form, limited, to);
-            next = tvm_finish_1_dsp(gemm, alike ? first : next, both0, form, limited, to + 1);
-            next = tvm_finish_1_dsp(gemm, alike ? first : next, low1 * factor, form, limited, to + 2);
-            next = tvm_finish_1_dsp(gemm, alike ? first : next, both1, form, limited, to + 3);
-            p = alike ? p : next;
-            if (channels < 4) {
-                for (int32_t i = 0; i < channels; i++) {
-                    result[i] = spare[i];
-                    TVM_KEEP_LOOP();
-                }
+        const int32_t factor = 1 << doubled;
+        const int32_t *how = alike ? first : p;
+        const int32_t *next = tvm_finish_1_dsp(gemm, how, low0 * factor, form, limited, to);
+        next = tvm_finish_1_dsp(gemm, alike ? first : next, both0, form, limited, to + 1);
+        next = tvm_finish_1_dsp(gemm, alike ? first : next, low1 * factor, form, limited, to + 2);
+        next = tvm_finish_1_dsp(gemm, alike ? first : next, both1, form, limited, to + 3);
+        p = alike ? p : next;
+        if (channels < 4) {
+            for (int32_t i = 0; i < channels; i++) {
+                result[i] = spare[i];
+                TVM_KEEP_LOOP();
             }
         }
         result += 4;

@@ -5,40 +5,62 @@
 #include "tvm_kernels_dsp.h"
 #include "tvm_simd_dsp.h"
 
-/* The part of a window inside the image, from its first element on. */
+/* As many 8-bit numbers as add up in 16 bits. */
+enum { MOST_IN_HALF = 255 };
+
+/* The part of a window inside the image, from its first element on; `flip` makes bytes into int8_t. */
 struct inside_dsp {
-    int32_t rows, columns, line, step;
+    int32_t rows, columns, line, step, flip;
 };
 
-static void sum_four(const struct inside_dsp *inside, const int8_t *from, int32_t *sums)
+/* Adds up pairs of 16-bit numbers; where they stand among the four. */
+TVM_INLINE void add_halves(int32_t *sums, int32_t even, int32_t odd)
+{
+    sums[0] += (int16_t)((uint32_t)even & 0xffffu);
+    sums[1] += (int16_t)((uint32_t)odd & 0xffffu);
+    sums[2] += tvm_shift_right(even, 16);
+    sums[3] += tvm_shift_right(odd, 16);
+}
+
+static TVM_NOINLINE void sum_four(const struct inside_dsp *inside, const int8_t *from, int32_t *sums)
 {
     int32_t even = 0;
     int32_t odd = 0;
+    int32_t room = MOST_IN_HALF;
 
+    sums[0] = sums[1] = sums[2] = sums[3] = 0;
     for (int32_t y = inside->rows; y > 0; y--) {
         const int8_t *at = from;
-        for (int32_t x = inside->columns; x > 0; x--) {
-            const int32_t bytes = tvm_load_bytes(at);
-            even = TVM_SXTAB16(even, bytes);
-            odd = tvm_add_odd_bytes(odd, bytes);
-            at += inside->step;
+        for (int32_t left = inside->columns; left > 0;) {
+            const int32_t count = left < room ? left : room;
+            for (int32_t x = count; x > 0; x--) {
+                const int32_t bytes = tvm_load_bytes(at) ^ inside->flip;
+                even = TVM_SXTAB16(even, bytes);
+                odd = tvm_add_odd_bytes(odd, bytes);
+                at += inside->step;
+            }
+            left -= count;
+            room -= count;
+            if (room == 0) {
+                add_halves(sums, even, odd);
+                even = 0;
+                odd = 0;
+                room = MOST_IN_HALF;
+            }
         }
         from += inside->line;
     }
-    sums[0] = (int16_t)((uint32_t)even & 0xffffu);
-    sums[1] = (int16_t)((uint32_t)odd & 0xffffu);
-    sums[2] = tvm_shift_right(even, 16);
-    sums[3] = tvm_shift_right(odd, 16);
+    add_halves(sums, even, odd);
 }
 
-static void largest_four(const struct inside_dsp *inside, const int8_t *from, int32_t *largest)
+static TVM_NOINLINE void largest_four(const struct inside_dsp *inside, const int8_t *from, int32_t *largest)
 {
-    int32_t most = tvm_load_bytes(from);
+    int32_t most = tvm_load_bytes(from) ^ inside->flip;
 
     for (int32_t y = inside->rows; y > 0; y--) {
         const int8_t *at = from;
         for (int32_t x = inside->columns; x > 0; x--) {
-            most = tvm_larger_bytes(most, tvm_load_bytes(at));
+            most = tvm_larger_bytes(most, tvm_load_bytes(at) ^ inside->flip);
             at += inside->step;
         }
         from += inside->line;
@@ -49,11 +71,13 @@ static void largest_four(const struct inside_dsp *inside, const int8_t *from, in
 }
 
 void tvm_pool2d_s8_dsp(const struct tvm_window *window, const struct tvm_pool_s8 *how, bool average,
-                       const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output)
+                       const void *TVM_RESTRICT input, void *TVM_RESTRICT output)
 {
     const int32_t channels = window->input_channels;
+    const int8_t *data = input;
     int8_t *to = output;
-    struct inside_dsp inside = {0, 0, window->input_width * channels, channels};
+    const int32_t flip = (int32_t)((uint32_t)(how->flip ^ 0x80) * UINT32_C(0x01010101));
+    struct inside_dsp inside = {0, 0, window->input_width * channels, channels, flip};
 
     for (int32_t image = 0; image < window->batch; image++) {
         for (int32_t out_y = 0; out_y < window->output_height; out_y++) {
@@ -64,7 +88,7 @@ void tvm_pool2d_s8_dsp(const struct tvm_window *window, const struct tvm_pool_s8
                 const int32_t x = out_x * window->stride_width - window->pad_left;
                 const struct tvm_span columns =
                     tvm_span_inside(x, window->kernel_width, 1, window->input_width);
-                const int8_t *from = input + (y + rows.first) * inside.line + (x + columns.first) * channels;
+                const int8_t *from = data + (y + rows.first) * inside.line + (x + columns.first) * channels;
                 inside.columns = columns.end - columns.first;
                 for (int32_t next = 0; next < channels; next += 4) {
                     const int32_t channel = next + 4 <= channels ? next : channels - 4;
@@ -83,6 +107,6 @@ void tvm_pool2d_s8_dsp(const struct tvm_window *window, const struct tvm_pool_s8
                 to += channels;
             }
         }
-        input += window->input_height * inside.line;
+        data += window->input_height * inside.line;
     }
 }

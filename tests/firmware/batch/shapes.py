@@ -7,13 +7,16 @@ import dataclasses
 import numpy as np
 
 from tests.numerics.q_layers import (
+    REDUCTIONS,
     Random,
     binary,
     conv2d,
+    conv2d_transposed,
     dense,
     matmul,
     pool,
     random_layers,
+    reduce,
     softmax,
     table,
 )
@@ -153,9 +156,81 @@ def _dense(rng: Random, rounding: str) -> QLayer:
     return as_models_are(rng, dense(rng, rounding, rows, _channels(rng, 130), _channels(rng)))
 
 
+def _grouped(rng: Random, rounding: str) -> QLayer:
+    """Several channels a group."""
+    groups = int(rng.integers(2, 5))
+    image = (*_sizes(rng, 8), groups * int(rng.integers(2, 7)))
+    kernel, stride = _sizes(rng, 4), int(rng.integers(1, 3))
+    pads = _pads(rng, image[:2], kernel, (stride, stride))
+    channels = groups * int(rng.integers(1, 7))
+    layer = conv2d(rng, rounding, image, channels, kernel, (stride, stride), pads=pads, groups=groups)
+    return layer if rng.random() < 0.3 else as_models_are(rng, layer)
+
+
+def _dilated(rng: Random, rounding: str) -> QLayer:
+    """Each channel by itself, dilated along rows, several outputs for each."""
+    image = (int(rng.integers(4, 12)), int(rng.integers(1, 9)), _channels(rng, 20))
+    dilation = int(rng.integers(1, 4))
+    multiplier = int(rng.integers(1, 4))
+    kernel, span = (int(rng.integers(1, 4)), int(rng.integers(1, 4))), 2 * dilation
+    pads = (span, span, span, span) if rng.random() < 0.7 else (span, span, span + 2, 0)
+    layer = conv2d(
+        rng, rounding, image, image[2] * multiplier, kernel, (1, 1), (dilation, dilation), pads, image[2]
+    )
+    return layer if rng.random() < 0.3 else as_models_are(rng, layer)
+
+
+def _transposed(rng: Random, rounding: str) -> QLayer:
+    image = (*_sizes(rng, 6), int(rng.integers(1, 13)))
+    kernel, strides = (int(n) for n in rng.integers(1, 5, 2)), (int(n) for n in rng.integers(1, 4, 2))
+    (height, width), (down, across) = kernel, strides
+    pads = (int(rng.integers(height)), 0, 0, int(rng.integers(width)))
+    extra = (int(rng.integers(down)) + pads[0], int(rng.integers(across)) + pads[3])
+    return conv2d_transposed(
+        rng, rounding, image, _channels(rng, 12), (height, width), (down, across), pads=pads, extra=extra
+    )
+
+
+def _unsigned(rng: Random, rounding: str) -> QLayer:
+    """Whatever numbers and zero points there are."""
+    kind = int(rng.integers(3))
+    image = (*_sizes(rng, 8), _channels(rng, 20))
+    if kind == 0:
+        return dense(rng, rounding, int(rng.integers(1, 4)), _channels(rng, 300), _channels(rng, 12))
+    kernel = _sizes(rng, 4)
+    pads = _pads(rng, image[:2], kernel, (1, 1))
+    groups = image[2] if kind == 1 else 1
+    return conv2d(rng, rounding, image, groups * int(rng.integers(1, 3)), kernel, pads=pads, groups=groups)
+
+
+def _large(rng: Random, rounding: str) -> QLayer:
+    """Sums beyond 2^23; or weights of which many are -128."""
+    layer = as_models_are(
+        rng,
+        dense(rng, rounding, int(rng.integers(1, 4)), int(rng.integers(400, 1500)), int(rng.integers(1, 8))),
+    )
+    assert isinstance(layer, QDense)
+    low, high = (70, 128) if rng.random() < 0.6 else (-128, -100)
+    return dataclasses.replace(layer, weights=rng.integers(low, high, layer.weights.shape).astype(np.int8))
+
+
+def _reduction(rng: Random, rounding: str) -> QLayer:
+    outer, count, inner = int(rng.integers(1, 4)), int(rng.integers(1, 400)), _channels(rng, 16)
+    kind = str(rng.choice(REDUCTIONS))
+    return reduce(rng, rounding, kind, outer, count, inner, same=bool(rng.random() < 0.3))
+
+
 def _binary(rng: Random, rounding: str) -> QLayer:
     shape = (int(rng.integers(1, 9)), int(rng.integers(1, 9)), _channels(rng))
-    return binary(rng, rounding, str(rng.choice(["add", "add", "sub", "mul"])), shape, shape)
+    other = [shape, shape, (1, 1, shape[2]), (1, 1, 1), (shape[0], shape[1], 1)][int(rng.integers(5))]
+    kind = str(rng.choice(["add", "add", "sub", "mul", "mul", "max", "min"]))
+    a, b = (shape, other) if rng.random() < 0.8 else (other, shape)
+    layer = binary(rng, rounding, kind, a, b, constant=bool(rng.random() < 0.2))
+    if kind in ("max", "min") or layer.constant is not None or rng.random() < 0.3:
+        return layer
+    y = _signed(layer.y)
+    low, high = (limit - (128 if layer.y.dtype == "uint8" else 0) for limit in layer.clamp)
+    return dataclasses.replace(layer, a=_signed(layer.a), b=_signed(layer.b), y=y, clamp=(low, high))
 
 
 def _pool(rng: Random, rounding: str) -> QLayer:
@@ -180,7 +255,8 @@ def _other(rng: Random, rounding: str) -> QLayer:
 
 _MAKERS = (
     *(_pointwise, _square, _window, _window, _first, _line),
-    *(_depthwise, _depthwise, _dense, _binary, _pool, _other),
+    *(_depthwise, _depthwise, _dense, _binary, _binary, _pool, _other),
+    *(_grouped, _dilated, _transposed, _unsigned, _large, _reduction),
 )
 
 

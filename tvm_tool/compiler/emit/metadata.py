@@ -79,6 +79,7 @@ def _layer_metadata(program: Program, call: KernelCall) -> dict[str, Any]:
         "name": call.layer,
         "operator": call.operator,
         "kernel": call.kernel,
+        "declined": call.declined,
         "function": call.function,
         "input_shapes": [list(tensors[i].shape) for i in data],
         "output_shapes": [list(tensors[i].shape) for i in call.outputs],

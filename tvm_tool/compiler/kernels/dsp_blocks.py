@@ -20,6 +20,7 @@ PLANE = (
     "const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs, const int32_t *parameters, "
     "int32_t channel, int32_t rows, int8_t *output"
 )
+POSITION = "const struct tvm_direct_dsp *direct, const int8_t *const *taps, int8_t *output"
 PLANE_ARGUMENTS = "depthwise, pairs, parameters, channel, rows, output"
 
 STEP, PASS = 14, 5
@@ -41,10 +42,18 @@ def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
     return {name: _text(name, GEMV, call)}
 
 
-def gather(rows: int, pieces: int, length: int) -> Mapping[str, str]:
+def gemm_wide(pair: bool, finish: Finish) -> Mapping[str, str]:
+    """Products of sums of more than 24 bits, for two neighbouring positions or for one."""
+    name = f"gemm{2 if pair else 1}x2_wide_{finish.name}"
+    call = f"tvm_gemm_wide_dsp({GEMM_ARGUMENTS}, {'true' if pair else 'false'}, {finish.literals});"
+    return {name: _text(name, GEMM, call)}
+
+
+def gather(rows: int, pieces: int, length: int, unsigned: bool = False) -> Mapping[str, str]:
     """The inputs of a position: pieces of `length` bytes in each of some rows."""
-    name = f"gather{rows}x{f'{pieces}x' if pieces > 1 else ''}{length}"
-    return {name: _text(name, GATHER, f"tvm_gather(rows, x, piece_step, to, {rows}, {pieces}, {length});")}
+    name = f"gather{rows}x{f'{pieces}x' if pieces > 1 else ''}{length}{'_u8' if unsigned else ''}"
+    numbers = f"{rows}, {pieces}, {length}, {'0x80808080' if unsigned else 0}"
+    return {name: _text(name, GATHER, f"tvm_gather(rows, x, piece_step, to, {numbers});")}
 
 
 def plane(name: str, function: str, numbers: str, finish: Finish) -> Mapping[str, str]:
@@ -52,6 +61,14 @@ def plane(name: str, function: str, numbers: str, finish: Finish) -> Mapping[str
     name = f"{name}_{finish.name}"
     call = f"{function}({PLANE_ARGUMENTS}, {numbers}, {finish.literals});"
     return {name: _text(name, PLANE, call)}
+
+
+def position(taps: int, each: int, flip: str, finish: Finish) -> Mapping[str, str]:
+    """All channels of one position of a depthwise convolution with `each` outputs for a channel."""
+    suffix = f"{f'x{each}' if each > 1 else ''}{'_u8' if flip != '0' else ''}"
+    name = f"depthwise_direct_{taps}{suffix}_{finish.name}"
+    call = f"tvm_depthwise_direct_dsp(direct, taps, output, {taps}, {each}, {flip}, {finish.literals});"
+    return {name: _text(name, POSITION, call)}
 
 
 def unrolled(steps: int, pad: bool) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from .dsp_packing import (
     SUM_BITS,
     Finish,
     check_types,
-    finish_of,
+    fast_finish_of,
     fours,
     in_order,
     pack_parameters,
@@ -27,8 +27,6 @@ WORD = 4
 PASS = 8
 """Inputs that a pass of the products of one position takes."""
 
-FINISH = "tvm_finish_dsp.c"
-
 
 def dense(layer: QLayer, _need: Need) -> Driver:
     """Dense layers of one row, and convolutions that are one."""
@@ -36,7 +34,7 @@ def dense(layer: QLayer, _need: Need) -> Driver:
     if product is None or product.rows != 1:
         raise DeclinedError("not one row")
     check_types(product)
-    finish = finish_of(product, SUM_BITS)
+    finish = fast_finish_of(product, SUM_BITS)
     channels, depth = product.weights.shape
     passes = -(-depth // PASS)
     unroll = next(n for n in (4, 2, 1) if passes % n == 0)
@@ -47,13 +45,12 @@ def dense(layer: QLayer, _need: Need) -> Driver:
         kernel="dense_dsp",
         body="\n".join(
             [
-                _gemm(finish, "NULL", 1, passes * PASS, channels),
+                gemm_of(finish, "NULL", 1, passes * PASS, channels),
                 f"{next(iter(block))}(&gemm, {depth}, input, output, scratch);",
             ]
         ),
         constants=_constants(matrix, finish, once=finish.alike),
         scratch=passes * PASS // 2 * WORD,
-        runtime=(FINISH, "tvm_rescale_s8.c"),
         macs=product.weights.size,
         headers=("tvm_gemv_dsp.h",),
         blocks=block,
@@ -66,7 +63,7 @@ def pointwise(layer: QLayer, _need: Need) -> Driver:
     if product is None:
         raise DeclinedError("not a product of matrices")
     check_types(product)
-    finish = finish_of(product, SUM_BITS)
+    finish = fast_finish_of(product, SUM_BITS)
     channels, depth = product.weights.shape
     steps, unroll = blocks.unrolled(fours(depth) // 2, pad=True)
     matrix = np.zeros((channels, 2 * steps), np.int64)
@@ -76,14 +73,14 @@ def pointwise(layer: QLayer, _need: Need) -> Driver:
         kernel="pointwise_dsp",
         body="\n".join(
             [
-                _gemm(finish, next(iter(block)), 1, 2 * steps, channels),
+                gemm_of(finish, next(iter(block)), 1, 2 * steps, channels),
                 f"tvm_pointwise_dsp(&gemm, {product.rows}, {depth}, input, output, scratch);",
             ]
         ),
         constants=_constants(matrix, finish),
         scratch=2 * steps * WORD,
         in_place=channels == depth,
-        runtime=("tvm_pointwise_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        runtime=("tvm_pointwise_dsp.c",),
         macs=product.rows * product.weights.size,
         headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
         blocks=block,
@@ -100,7 +97,7 @@ def conv2d_rows(layer: QLayer, need: Need) -> Driver:
     if need.optimize != "speed" or height * width == 1:
         raise DeclinedError("columns take less code")
     check_types(layer)
-    finish = finish_of(layer, SUM_BITS)
+    finish = fast_finish_of(layer, SUM_BITS)
     steps, unroll = blocks.unrolled(width * depth // 2, pad=False)
     columns = (layer.output[1] - 1) * layer.strides[1] + width
     slots = (height - 1) * layer.dilations[0] + 1
@@ -109,11 +106,11 @@ def conv2d_rows(layer: QLayer, need: Need) -> Driver:
     return Driver(
         kernel="conv2d_rows_dsp",
         body="\n".join(
-            [window_of(layer), _gemm(finish, next(iter(block)), height, 2 * steps, channels), call]
+            [window_of(layer), gemm_of(finish, next(iter(block)), height, 2 * steps, channels), call]
         ),
         constants=_constants(in_order(layer.weights.reshape(channels, -1)), finish),
-        scratch=_pointers(height) + slots * columns * depth // 2 * WORD,
-        runtime=("tvm_conv2d_rows_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        scratch=pointer_bytes(height) + slots * columns * depth // 2 * WORD,
+        runtime=("tvm_conv2d_rows_dsp.c",),
         macs=_macs(layer),
         headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
         blocks=block,
@@ -125,12 +122,12 @@ def conv2d_columns(layer: QLayer, _need: Need) -> Driver:
     if not isinstance(layer, QConv2D) or layer.groups != 1:
         raise DeclinedError("not a convolution of one group")
     check_types(layer)
-    finish = finish_of(layer, SUM_BITS)
+    finish = fast_finish_of(layer, SUM_BITS)
     channels, height, width, depth = layer.weights.shape
-    gathered = _gathered(layer.weights, neighbours=layer.dilations[1] == 1)
-    steps, unroll = blocks.unrolled(-(-gathered.shape[1] // 2), pad=True)
+    found = gathered(layer.weights, neighbours=layer.dilations[1] == 1)
+    steps, unroll = blocks.unrolled(-(-found.shape[1] // 2), pad=True)
     matrix = np.zeros((channels, 2 * steps), np.int64)
-    matrix[:, : gathered.shape[1]] = gathered
+    matrix[:, : found.shape[1]] = found
     columns = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
     slots = (height - 1) * layer.dilations[0] + 1
     ring = slots * columns * depth if any(layer.pads) else 0
@@ -141,17 +138,17 @@ def conv2d_columns(layer: QLayer, _need: Need) -> Driver:
     call = f"tvm_conv2d_columns_dsp({arguments});"
     return Driver(
         kernel="conv2d_columns_dsp",
-        body="\n".join([window_of(layer), _gemm(finish, next(iter(block)), 1, 2 * steps, channels), call]),
+        body="\n".join([window_of(layer), gemm_of(finish, next(iter(block)), 1, 2 * steps, channels), call]),
         constants=_constants(matrix, finish),
-        scratch=_pointers(height) + 2 * steps * WORD + ring,
-        runtime=("tvm_conv2d_columns_dsp.c", FINISH, "tvm_rescale_s8.c"),
+        scratch=pointer_bytes(height) + 2 * steps * WORD + ring,
+        runtime=("tvm_conv2d_columns_dsp.c",),
         macs=_macs(layer),
         headers=("tvm_expand_dsp.h", "tvm_kernels_dsp.h"),
         blocks={**block, **gather},
     )
 
 
-def _gathered(weights: Array, neighbours: bool) -> Array:
+def gathered(weights: Array, neighbours: bool) -> Array:
     """Weights in the order in which inputs are gathered: whole fours of all pieces, then what is left."""
     channels, _, width, depth = weights.shape
     length = width * depth if neighbours else depth
@@ -161,7 +158,7 @@ def _gathered(weights: Array, neighbours: bool) -> Array:
     return np.concatenate([in_order(front), pieces[:, :, whole:].reshape(channels, -1)], axis=1)
 
 
-def _gemm(finish: Finish, block: str, segments: int, length: int, channels: int) -> str:
+def gemm_of(finish: Finish, block: str, segments: int, length: int, channels: int) -> str:
     """A C declaration of ``gemm``."""
     shape = f"{segments}, {length}, {channels}"
     fields = f"{block}, @weights@, @parameters@, {shape}, {finish.low}, {finish.high}, {finish.pointer}"
@@ -173,7 +170,7 @@ def _constants(matrix: Array, finish: Finish, once: bool = False) -> dict[str, A
     return {"weights": weights, "parameters": pack_parameters(finish, once), **finish.constants}
 
 
-def _pointers(count: int) -> int:
+def pointer_bytes(count: int) -> int:
     return -(-count * POINTER // ALIGN) * ALIGN
 
 

@@ -126,6 +126,14 @@ def finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
     return Finish("TVM_ANY", False, *limits, bias, np.zeros((bias.size, 0), np.int64), every, how)
 
 
+def fast_finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
+    """As `finish_of`, but declines what only the scalar function can finish."""
+    finish = finish_of(layer, bits)
+    if finish.form == "TVM_ANY":
+        raise DeclinedError("its outputs have no fast form")
+    return finish
+
+
 def _once(whole: Rescaling, low: Array, high: Array) -> Uniform | None:
     """The form of channels that are rescaled alike, for the sums of all of them."""
     one = whole.first

@@ -26,10 +26,15 @@ from ..quantized_layers import (
 )
 from .declined import DeclinedError
 from .dsp_add import add
+from .dsp_any import convolution, transposed
+from .dsp_binary import binary as sums_and_products
+from .dsp_binary import table as bytewise
 from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
 from .dsp_conv2d import dense as dense_row
 from .dsp_depthwise import depthwise
-from .dsp_pool2d import pool
+from .dsp_depthwise_direct import depthwise_direct
+from .dsp_matmul import matmul as product_of_two
+from .dsp_pool2d import pool, reduction
 from .q_binary import binary
 from .q_conv2d import conv2d
 from .q_conv2d_transposed import conv2d_transposed
@@ -44,14 +49,21 @@ from .q_table import table
 Candidate = Callable[[Any, Need], Driver]
 
 DSP: Mapping[type, tuple[Candidate, ...]] = {
-    QConv2D: (dense_row, pointwise, depthwise, conv2d_rows, conv2d_columns),
-    QDense: (dense_row, pointwise),
-    QBinary: (add,),
+    QConv2D: (dense_row, pointwise, depthwise, depthwise_direct, conv2d_rows, conv2d_columns, convolution),
+    QConvTranspose2D: (transposed,),
+    QDense: (dense_row, pointwise, convolution),
+    QBinary: (add, sums_and_products),
+    QMatMul: (product_of_two,),
     QPool2D: (pool,),
+    QReduce: (reduction,),
+    QTable: (bytewise,),
 }
 
 CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
 """By instruction set and layer; a core with Helium has the DSP extension too."""
+
+GENERAL: tuple[Candidate, ...] = (depthwise_direct, convolution)
+"""Candidates that take what the faster ones before them decline."""
 
 SCALAR: Mapping[type, Callable[[Any], Driver]] = {
     QConv2D: conv2d,
@@ -73,7 +85,7 @@ def drive_integer(layer: QLayer, need: Need) -> Driver:
     for candidate in CANDIDATES.get(need.isa, {}).get(type(layer), ()):
         answer = _ask(candidate, layer, need)
         if isinstance(answer, Driver):
-            return answer
+            return dataclasses.replace(answer, declined=reason) if candidate in GENERAL else answer
         reason = answer
     return dataclasses.replace(SCALAR[type(layer)](layer), declined=reason)
 
