@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,7 +25,7 @@ class Network:
         self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def add(self, operator: str, *inputs: str, output: str = "", **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         name = output or f"v{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
         return name

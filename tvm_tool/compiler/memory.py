@@ -215,7 +215,7 @@ def _share_in_place(program: Program, lives: dict[int, tuple[int, int]]) -> dict
             # With inputs in the workspace the caller may want to run again on the same input.
             dies = lives[source][1] == call.index and program.tensors[source].role != INPUT
             once = call.inputs.count(source) == 1
-            if dies and once and program.tensors[source].bytes == program.tensors[result].bytes:
+            if dies and once and program.tensors[source].bytes >= program.tensors[result].bytes:
                 owner[result] = owner[source]
                 break
     return owner

@@ -46,8 +46,8 @@ static TVM_NOINLINE void copy_row(const struct tvm_window *window, int32_t zero,
 }
 
 void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm,
-                            tvm_gather_dsp gather_column, int32_t zero, const int8_t *TVM_RESTRICT input,
-                            void *TVM_RESTRICT output, void *TVM_RESTRICT scratch)
+                            tvm_gather_dsp gather_column, int32_t zero, const int8_t *input, void *output,
+                            void *TVM_RESTRICT scratch)
 {
     const int32_t kernel = window->kernel_height;
     const int32_t channels = window->input_channels;

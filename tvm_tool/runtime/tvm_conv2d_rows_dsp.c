@@ -23,8 +23,7 @@ static TVM_NOINLINE void expand_row(const struct tvm_window *window, int32_t zer
 }
 
 void tvm_conv2d_rows_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm, int32_t zero,
-                         const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output,
-                         void *TVM_RESTRICT scratch)
+                         const int8_t *input, void *output, void *TVM_RESTRICT scratch)
 {
     const int32_t kernel = window->kernel_height;
     const int32_t slots = (kernel - 1) * window->dilation_height + 1;

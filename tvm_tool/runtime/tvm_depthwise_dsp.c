@@ -8,15 +8,13 @@
 /* One column of two rows. */
 TVM_INLINE int32_t *pack(int32_t *to, int32_t upper, int32_t lower)
 {
-    const int32_t upper_even = TVM_SXTB16(upper);
-    const int32_t upper_odd = tvm_odd_bytes(upper);
-    const int32_t lower_even = TVM_SXTB16(lower);
-    const int32_t lower_odd = tvm_odd_bytes(lower);
+    const int32_t front = tvm_pack_low(upper, lower);
+    const int32_t back = tvm_pack_high(upper, lower);
 
-    tvm_put(to, tvm_pack_low(upper_even, lower_even));
-    tvm_put(to + 1, tvm_pack_low(upper_odd, lower_odd));
-    tvm_put(to + 2, tvm_pack_high(upper_even, lower_even));
-    tvm_put(to + 3, tvm_pack_high(upper_odd, lower_odd));
+    tvm_put(to, TVM_SXTB16(front));
+    tvm_put(to + 1, tvm_odd_bytes(front));
+    tvm_put(to + 2, TVM_SXTB16(back));
+    tvm_put(to + 3, tvm_odd_bytes(back));
     return to + 4;
 }
 

@@ -98,58 +98,100 @@ TVM_INLINE const int32_t *tvm_finish_1_dsp(const struct tvm_gemm_dsp *gemm, cons
 void tvm_finish_any_dsp(const struct tvm_rescaling_s8 *how, const int32_t *sums, int32_t channel,
                         int32_t count, int8_t *output);
 
-/* Two words of inputs at each position with the weights of four channels: 16 products in 14 instructions and
- * 15 cycles. GCC spills sums that it could keep in registers unless it gets the step as one piece; loads side
- * by side take a cycle each, the first one two. All 14 registers are in use: TVM_NO_ASM for code that keeps
- * one of them for itself, as GCC does where it has loops of Helium. */
+/* All passes over one segment: `unroll` words of inputs at each position with the weights of four channels, 16
+ * products in a step of 14 instructions and 15 cycles. Loads side by side take a cycle each, the first one two;
+ * the last step of a pass, at offset 0, moves x and w on. In one piece, because GCC spills or moves sums around
+ * otherwise. All 14 registers are in use: TVM_NO_ASM for code that keeps one of them for itself, as GCC does
+ * where it has loops of Helium. */
 #if TVM_DSP && defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__ARM_FEATURE_MVE) && \
     !defined(__PIC__) && !defined(TVM_NO_ASM)
 #define TVM_GEMM_ASM 1
-#define TVM_STEP_DSP(offset)                                                                              \
-    do {                                                                                                  \
-        int32_t x0, x1, u, v;                                                                             \
-        __asm__(                                                                                          \
-            "ldr %[x1], [%[x], %[second]]\n\t"                                                            \
-            "ldr %[x0], [%[x], %[first]]\n\t"                                                             \
-            "ldr %[u], [%[w], %[weights0]]\n\t"                                                           \
-            "ldr %[v], [%[w], %[weights1]]\n\t"                                                           \
-            "smlad %[both00], %[x0], %[u], %[both00]\n\t"                                                 \
-            "smlad %[both01], %[x1], %[u], %[both01]\n\t"                                                 \
-            "sxtb16 %[u], %[u]\n\t"                                                                       \
-            "smlad %[both10], %[x0], %[v], %[both10]\n\t"                                                 \
-            "smlad %[both11], %[x1], %[v], %[both11]\n\t"                                                 \
-            "sxtb16 %[v], %[v]\n\t"                                                                       \
-            "smlad %[low00], %[x0], %[u], %[low00]\n\t"                                                   \
-            "smlad %[low01], %[x1], %[u], %[low01]\n\t"                                                   \
-            "smlad %[low10], %[x0], %[v], %[low10]\n\t"                                                   \
-            "smlad %[low11], %[x1], %[v], %[low11]"                                                       \
-            : [both00] "+r"(both00), [both01] "+r"(both01), [both10] "+r"(both10), [both11] "+r"(both11), \
-              [low00] "+r"(low00), [low01] "+r"(low01), [low10] "+r"(low10), [low11] "+r"(low11),         \
-              [x0] "=&r"(x0), [x1] "=&r"(x1), [u] "=&r"(u), [v] "=&r"(v)                                  \
-            : [x] "r"(x), [w] "r"(w), [first] "i"(4 * (offset)*step),                                     \
-              [second] "i"(4 * ((offset)*step + second)), [weights0] "i"(8 * (offset)),                   \
-              [weights1] "i"(8 * (offset) + 4)                                                            \
-            : "memory");                                                                                  \
+/* clang-format off */
+#define TVM_STEP_PRODUCTS       \
+    "smlad r1, r8, r10, r1\n\t" \
+    "smlad r5, r9, r10, r5\n\t" \
+    "sxtb16 r10, r10\n\t"       \
+    "smlad r3, r8, r11, r3\n\t" \
+    "smlad r7, r9, r11, r7\n\t" \
+    "sxtb16 r11, r11\n\t"       \
+    "smlad r0, r8, r10, r0\n\t" \
+    "smlad r4, r9, r10, r4\n\t" \
+    "smlad r2, r8, r11, r2\n\t" \
+    "smlad r6, r9, r11, r6\n\t"
+#define TVM_STEP_DSP(offset)                                        \
+    ".if %c[unroll] > " #offset "\n\t"                              \
+    "ldr r9, [r12, #4 * (" #offset " * %c[step] + %c[second])]\n\t" \
+    "ldr r8, [r12, #4 * " #offset " * %c[step]]\n\t"                \
+    "ldr r11, [lr, #8 * " #offset " + 4]\n\t"                       \
+    "ldr r10, [lr, #8 * " #offset "]\n\t"                           \
+    TVM_STEP_PRODUCTS                                               \
+    ".endif\n\t"
+#define TVM_PASSES_DSP()                                                                    \
+    do {                                                                                    \
+        register int32_t low00_ __asm__("r0") = low00;                                      \
+        register int32_t both00_ __asm__("r1") = both00;                                    \
+        register int32_t low10_ __asm__("r2") = low10;                                      \
+        register int32_t both10_ __asm__("r3") = both10;                                    \
+        register int32_t low01_ __asm__("r4") = low01;                                      \
+        register int32_t both01_ __asm__("r5") = both01;                                    \
+        register int32_t low11_ __asm__("r6") = low11;                                      \
+        register int32_t both11_ __asm__("r7") = both11;                                    \
+        register const int32_t *x_ __asm__("r12") = x;                                      \
+        register const int32_t *w_ __asm__("lr") = w;                                       \
+        __asm__(                                                                            \
+            "1:\n\t"                                                                        \
+            TVM_STEP_DSP(7) TVM_STEP_DSP(6) TVM_STEP_DSP(5) TVM_STEP_DSP(4)                 \
+            TVM_STEP_DSP(3) TVM_STEP_DSP(2) TVM_STEP_DSP(1)                                 \
+            "ldr r9, [r12, #4 * %c[second]]\n\t"                                            \
+            "ldr r8, [r12], #4 * %c[unroll] * %c[step]\n\t"                                 \
+            "ldr r11, [lr, #4]\n\t"                                                         \
+            "ldr r10, [lr], #8 * %c[unroll]\n\t"                                            \
+            TVM_STEP_PRODUCTS                                                               \
+            ".if !%c[once]\n\t"                                                             \
+            "ldr r10, %[end]\n\t"                                                           \
+            "cmp lr, r10\n\t"                                                               \
+            "bne 1b\n\t"                                                                    \
+            ".endif"                                                                        \
+            : "+r"(low00_), "+r"(both00_), "+r"(low10_), "+r"(both10_), "+r"(low01_),       \
+              "+r"(both01_), "+r"(low11_), "+r"(both11_), "+r"(x_), "+r"(w_)                \
+            : [end] "m"(end), [unroll] "i"(unroll), [step] "i"(step), [second] "i"(second), \
+              [once] "i"(once)                                                              \
+            : "r8", "r9", "r10", "r11", "cc", "memory");                                    \
+        low00 = low00_;                                                                     \
+        both00 = both00_;                                                                   \
+        low10 = low10_;                                                                     \
+        both10 = both10_;                                                                   \
+        low01 = low01_;                                                                     \
+        both01 = both01_;                                                                   \
+        low11 = low11_;                                                                     \
+        both11 = both11_;                                                                   \
+        w = w_;                                                                             \
     } while (0)
+/* clang-format on */
 #else
 #define TVM_GEMM_ASM 0
-#define TVM_STEP_DSP(offset)                          \
-    do {                                              \
-        const int32_t x0 = x[(offset)*step];          \
-        const int32_t x1 = x[(offset)*step + second]; \
-        int32_t u = w[2 * (offset)];                  \
-        int32_t v = w[2 * (offset) + 1];              \
-        both00 = TVM_SMLAD(x0, u, both00);            \
-        both01 = TVM_SMLAD(x1, u, both01);            \
-        u = TVM_SXTB16(u);                            \
-        both10 = TVM_SMLAD(x0, v, both10);            \
-        both11 = TVM_SMLAD(x1, v, both11);            \
-        v = TVM_SXTB16(v);                            \
-        low00 = TVM_SMLAD(x0, u, low00);              \
-        low01 = TVM_SMLAD(x1, u, low01);              \
-        low10 = TVM_SMLAD(x0, v, low10);              \
-        low11 = TVM_SMLAD(x1, v, low11);              \
-    } while (0)
+#define TVM_PASSES_DSP()                             \
+    do {                                             \
+        TVM_UNROLL                                   \
+        for (int32_t i = 0; i < unroll; i++) {       \
+            const int32_t x0 = x[i * step];          \
+            const int32_t x1 = x[i * step + second]; \
+            int32_t u = w[2 * i];                    \
+            int32_t v = w[2 * i + 1];                \
+            both00 = TVM_SMLAD(x0, u, both00);       \
+            both01 = TVM_SMLAD(x1, u, both01);       \
+            u = TVM_SXTB16(u);                       \
+            both10 = TVM_SMLAD(x0, v, both10);       \
+            both11 = TVM_SMLAD(x1, v, both11);       \
+            v = TVM_SXTB16(v);                       \
+            low00 = TVM_SMLAD(x0, u, low00);         \
+            low01 = TVM_SMLAD(x1, u, low01);         \
+            low10 = TVM_SMLAD(x0, v, low10);         \
+            low11 = TVM_SMLAD(x1, v, low11);         \
+        }                                            \
+        x += step * unroll;                          \
+        w += 2 * unroll;                             \
+    } while (!once && w != end)
 #endif
 
 /* What a block is declared with. */
@@ -160,11 +202,13 @@ void tvm_finish_any_dsp(const struct tvm_rescaling_s8 *how, const int32_t *sums,
 #endif
 
 /* The body of a tvm_gemm_pair_dsp for known numbers: the distance of the two positions in words, how many
- * words of inputs a pass of the loop takes (at most 8), and the form of the outputs, not TVM_ANY. With distance
- * 1 the words of both positions alternate in one segment. */
+ * words of inputs a pass of the loop takes (at most 8), whether that is all of them, whether the channels are
+ * a multiple of four, and the form of the outputs, not TVM_ANY. With distance 1 the words of both positions alternate in
+ * one segment; only then may one pass be all. */
 TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *const *segments,
                                  int32_t start, int8_t *output0, int8_t *output1, const int32_t second,
-                                 const int32_t unroll, const int32_t form, const bool limited)
+                                 const int32_t unroll, const bool once, const bool whole, const int32_t form,
+                                 const bool limited)
 {
     const int32_t step = second == 1 ? 2 : 1;
     const int32_t doubled = form == TVM_DOUBLE ? 1 : 0;
@@ -172,8 +216,9 @@ TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t 
     const int32_t *p = gemm->parameters;
     const int32_t *column = segments[0] + start;
     const int32_t length = gemm->length;
-    const int32_t count = second == 1 ? 1 : gemm->segments;
-    int32_t channels = gemm->channels;
+    const int32_t *const *const segments_end = segments + gemm->segments;
+    const int32_t *const *volatile segment;
+    const int8_t *const last = output0 + gemm->channels;
     int8_t *to0 = output0;
     int8_t *to1 = output1;
     int8_t spare[8];
@@ -188,61 +233,42 @@ TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t 
         int32_t low11 = low10;
         int32_t both11 = both10;
 
-        if (channels < 4) {
-            to0 = spare;
-            to1 = spare + 4;
-        }
-        p += 4;
-        for (int32_t segment = 0; segment < count; segment++) {
-            const int32_t *x = second == 1 ? column : segments[segment] + start;
-            /* In memory, where it costs a load for each pass: all registers are taken. */
-            const int32_t *volatile end = w + length;
-            do {
-                TVM_STEP_DSP(0);
-                if (unroll > 1) {
-                    TVM_STEP_DSP(1);
-                }
-                if (unroll > 2) {
-                    TVM_STEP_DSP(2);
-                }
-                if (unroll > 3) {
-                    TVM_STEP_DSP(3);
-                }
-                if (unroll > 4) {
-                    TVM_STEP_DSP(4);
-                }
-                if (unroll > 5) {
-                    TVM_STEP_DSP(5);
-                }
-                if (unroll > 6) {
-                    TVM_STEP_DSP(6);
-                }
-                if (unroll > 7) {
-                    TVM_STEP_DSP(7);
-                }
-                x += step * unroll;
-                w += 2 * unroll;
-            } while (w != end);
-        }
+        /* Away while all registers are taken; compilers choose worse themselves. */
+        const int32_t *const volatile kept_p = p + 4;
+        int8_t *const volatile kept0 = to0;
+        int8_t *const volatile kept1 = to1;
+        int32_t valid;
+
+        segment = segments;
+        do {
+            const int32_t *x = second == 1 ? column : *segment++ + start;
+            const int32_t *const end = w + length;
+            TVM_PASSES_DSP();
+        } while (second != 1 && segment != segments_end);
+        p = kept_p;
+        to0 = kept0;
+        to1 = kept1;
         both00 = tvm_shift_right(tvm_wrap_sub(both00, low00), 8 - doubled);
         both01 = tvm_shift_right(tvm_wrap_sub(both01, low01), 8 - doubled);
         both10 = tvm_shift_right(tvm_wrap_sub(both10, low10), 8 - doubled);
         both11 = tvm_shift_right(tvm_wrap_sub(both11, low11), 8 - doubled);
-        p = tvm_finish_2_dsp(gemm, p, low00 * (1 << doubled), low01 * (1 << doubled), form, limited, to0,
-                             to1);
-        p = tvm_finish_2_dsp(gemm, p, both00, both01, form, limited, to0 + 1, to1 + 1);
-        p = tvm_finish_2_dsp(gemm, p, low10 * (1 << doubled), low11 * (1 << doubled), form, limited, to0 + 2,
-                             to1 + 2);
-        p = tvm_finish_2_dsp(gemm, p, both10, both11, form, limited, to0 + 3, to1 + 3);
-        to0 += 4;
-        to1 += 4;
-        channels -= 4;
-    } while (channels > 0);
-    for (int32_t i = gemm->channels & ~3; i < gemm->channels; i++) {
-        output0[i] = spare[i & 3];
-        output1[i] = spare[(i & 3) + 4];
-        TVM_KEEP_LOOP();
-    }
+        valid = whole || last - to0 >= 4 ? 4 : (int32_t)(last - to0);
+        const int32_t factor = 1 << doubled;
+        int8_t *const four0 = valid < 4 ? spare : to0;
+        int8_t *const four1 = valid < 4 ? spare + 4 : to1;
+        p = tvm_finish_2_dsp(gemm, p, low00 * factor, low01 * factor, form, limited, four0, four1);
+        p = tvm_finish_2_dsp(gemm, p, both00, both01, form, limited, four0 + 1, four1 + 1);
+        p = tvm_finish_2_dsp(gemm, p, low10 * factor, low11 * factor, form, limited, four0 + 2,
+                             four1 + 2);
+        p = tvm_finish_2_dsp(gemm, p, both10, both11, form, limited, four0 + 3, four1 + 3);
+        for (int32_t i = 0; valid < 4 && i < valid; i++) {
+            to0[i] = spare[i];
+            to1[i] = spare[i + 4];
+            TVM_KEEP_LOOP();
+        }
+        to0 += valid;
+        to1 += valid;
+    } while (to0 != last);
 }
 
 #endif

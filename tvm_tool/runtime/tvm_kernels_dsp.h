@@ -19,23 +19,25 @@ typedef void (*tvm_gather_dsp)(const int8_t *const *rows, int32_t x, int32_t pie
 struct tvm_depthwise_dsp;
 struct tvm_direct_dsp;
 
-/* 1x1 convolution at `rows` positions of `depth` channels. `output` may be `input` if channels and depth are
- * equal. Scratch: 4 bytes for each channel of the input, rounded up to four channels. */
+/* 1x1 convolution at `rows` positions of `depth` channels. `output` may be `input` if the channels are not
+ * more than depth. Scratch: 4 bytes for each channel of the input, rounded up to four channels; NULL if these
+ * are at most TVM_STACK_SCRATCH_DSP, which then are on the stack. */
+enum { TVM_STACK_SCRATCH_DSP = 64 };
 void tvm_pointwise_dsp(const struct tvm_gemm_dsp *gemm, int32_t rows, int32_t depth, const int8_t *input,
                        void *output, void *TVM_RESTRICT scratch);
 
 /* Convolution of one group; `zero` is the input's zero point and what padding counts.
  * rows: input channels are a multiple of 4, dilation_width 1, output_width at least 2. Scratch: kernel_height
  * pointers (8 bytes each, rounded up to 16), then 2 bytes for each channel of the padded rows under a window.
+ * `output` may be `input` where no row of it reaches rows of the input that come into the ring later.
  * columns: any shape; `gather` expands the inputs of a position. Scratch: kernel_height pointers,
  * gemm->length words, then, if there is padding, a byte for each channel of the padded rows under a
  * window. */
 void tvm_conv2d_rows_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm, int32_t zero,
-                         const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output,
-                         void *TVM_RESTRICT scratch);
+                         const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm,
-                            tvm_gather_dsp gather, int32_t zero, const int8_t *TVM_RESTRICT input,
-                            void *TVM_RESTRICT output, void *TVM_RESTRICT scratch);
+                            tvm_gather_dsp gather, int32_t zero, const int8_t *input, void *output,
+                            void *TVM_RESTRICT scratch);
 
 /* Convolution of any shape, one group after the other; pads may be negative. Behind the inputs of a position
  * stand, if wanted, the sums of each `piece` words of them, then the 16-bit numbers at some places once more.
@@ -61,8 +63,8 @@ void tvm_conv2d_any_dsp(const struct tvm_window *window, const struct tvm_gemm_d
                         const struct tvm_columns_dsp *columns, const void *TVM_RESTRICT input,
                         void *TVM_RESTRICT output, void *TVM_RESTRICT scratch);
 
-/* Each channel by itself, dilation_height 1. `output` may be `input` if they are equally large and a band is
- * the whole image. Scratch: 16 bytes for each column of each pair of rows of a band. */
+/* Each channel by itself, dilation_height 1. `output` may be `input` if it is not larger and a band is the
+ * whole image. Scratch: 16 bytes for each column of each pair of rows of a band. */
 void tvm_depthwise_s8_dsp(const struct tvm_window *window, const struct tvm_depthwise_dsp *depthwise,
                           int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 

@@ -8,7 +8,8 @@
 void tvm_pointwise_dsp(const struct tvm_gemm_dsp *gemm, int32_t rows, int32_t depth, const int8_t *input,
                        void *output, void *TVM_RESTRICT scratch)
 {
-    int32_t *columns = scratch;
+    int32_t few[TVM_STACK_SCRATCH_DSP / 4];
+    int32_t *columns = scratch ? scratch : few;
     const int32_t *segment = columns;
     int8_t *to = output;
 

@@ -134,6 +134,7 @@ def _part(layer: QConvTranspose2D, remainder: tuple[int, int]) -> QConv2D:
         weight_scales=layer.weight_scales,
         weight_zeros=layer.weight_zeros,
         bias=layer.bias,
+        fraction=layer.fraction,
         clamp=layer.clamp,
         rounding=layer.rounding,
         pads=(pads[0], pads[1], 1, 1),  # what lies behind is padded anyway
@@ -264,7 +265,7 @@ def _packed(columns: Columns, finish: Finish, groups: int) -> Products:
     steps, unroll = blocks.unrolled(columns.matrix.shape[1] // 2, pad=True)
     matrix = np.zeros((finish.bias.size, 2 * steps), np.int64)
     matrix[:, : columns.matrix.shape[1]] = columns.matrix
-    block = blocks.gemm(1, unroll, finish)
+    block = blocks.gemm(1, steps, unroll, channels, finish)
     parts = [slice(channels * group, channels * (group + 1)) for group in range(groups)]
     return Products(
         weights=np.concatenate([pack_weights(matrix[part]) for part in parts]),

@@ -116,7 +116,11 @@ def _shifted(layer: QBinary, products: Array, exact: Array) -> Form | None:
     q, shift = quantize_multiplier(float(scale))
     rescaling = _Known(
         layer.rounding if layer.rounding == DOUBLE else SINGLE,
-        *(np.array([q]), np.array([shift]), layer.y.zero_point, *layer.clamp),
+        np.array([q]),
+        np.array([shift]),
+        np.array([0]),
+        layer.y.zero_point,
+        *layer.clamp,
         known=known,
         first=first,
     )

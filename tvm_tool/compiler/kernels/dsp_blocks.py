@@ -27,10 +27,14 @@ STEP, PASS = 14, 5
 """Instructions of a step of the products, and of what a pass of their loop adds."""
 
 
-def gemm(distance: int, unroll: int, finish: Finish) -> Mapping[str, str]:
-    """Products for two positions that are `distance` words apart."""
-    name = f"gemm2x4_{f'apart{distance}_' if distance != 1 else ''}by{unroll}_{finish.name}"
-    call = f"tvm_gemm_2x4_dsp({GEMM_ARGUMENTS}, {distance}, {unroll}, {finish.literals});"
+def gemm(distance: int, steps: int, unroll: int, channels: int, finish: Finish) -> Mapping[str, str]:
+    """Products for two positions that are `distance` words apart; `steps` words of inputs in a segment."""
+    once, whole = distance == 1 and steps == unroll, channels % 4 == 0
+    name = "gemm2x4"
+    name += f"_apart{distance}" if distance != 1 else ""
+    name += f"_{'only' if once else 'by'}{unroll}_{finish.name}{'' if whole else '_tail'}"
+    flags = ", ".join("true" if flag else "false" for flag in (once, whole))
+    call = f"tvm_gemm_2x4_dsp({GEMM_ARGUMENTS}, {distance}, {unroll}, {flags}, {finish.literals});"
     return {name: _text(name, GEMM, call)}
 
 

@@ -24,6 +24,9 @@ from .q_conv2d import as_dense
 
 ALIGN = 16
 WORD = 4
+STACK_SCRATCH = 64
+"""Bytes that `tvm_pointwise_dsp` takes from the stack instead."""
+
 PASS = 8
 """Inputs that a pass of the products of one position takes."""
 
@@ -51,6 +54,7 @@ def dense(layer: QLayer, _need: Need) -> Driver:
         ),
         constants=_constants(matrix, finish, once=finish.alike),
         scratch=passes * PASS // 2 * WORD,
+        in_place=channels <= depth,
         macs=product.weights.size,
         headers=("tvm_gemv_dsp.h",),
         blocks=block,
@@ -68,18 +72,19 @@ def pointwise(layer: QLayer, _need: Need) -> Driver:
     steps, unroll = blocks.unrolled(fours(depth) // 2, pad=True)
     matrix = np.zeros((channels, 2 * steps), np.int64)
     matrix[:, : fours(depth)] = in_order(product.weights)
-    block = blocks.gemm(1, unroll, finish)
+    block = blocks.gemm(1, steps, unroll, channels, finish)
+    scratch = "NULL" if 2 * steps * WORD <= STACK_SCRATCH else "scratch"
     return Driver(
         kernel="pointwise_dsp",
         body="\n".join(
             [
                 gemm_of(finish, next(iter(block)), 1, 2 * steps, channels),
-                f"tvm_pointwise_dsp(&gemm, {product.rows}, {depth}, input, output, scratch);",
+                f"tvm_pointwise_dsp(&gemm, {product.rows}, {depth}, input, output, {scratch});",
             ]
         ),
         constants=_constants(matrix, finish),
-        scratch=2 * steps * WORD,
-        in_place=channels == depth,
+        scratch=0 if scratch == "NULL" else 2 * steps * WORD,
+        in_place=channels <= depth,
         runtime=("tvm_pointwise_dsp.c",),
         macs=product.rows * product.weights.size,
         headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
@@ -101,7 +106,7 @@ def conv2d_rows(layer: QLayer, need: Need) -> Driver:
     steps, unroll = blocks.unrolled(width * depth // 2, pad=False)
     columns = (layer.output[1] - 1) * layer.strides[1] + width
     slots = (height - 1) * layer.dilations[0] + 1
-    block = blocks.gemm(layer.strides[1] * depth // 2, unroll, finish)
+    block = blocks.gemm(layer.strides[1] * depth // 2, steps, unroll, channels, finish)
     call = f"tvm_conv2d_rows_dsp(&window, &gemm, {layer.x.zero_point}, input, output, scratch);"
     return Driver(
         kernel="conv2d_rows_dsp",
@@ -110,6 +115,7 @@ def conv2d_rows(layer: QLayer, need: Need) -> Driver:
         ),
         constants=_constants(in_order(layer.weights.reshape(channels, -1)), finish),
         scratch=pointer_bytes(height) + slots * columns * depth // 2 * WORD,
+        in_place=_stays_behind(layer, slots),
         runtime=("tvm_conv2d_rows_dsp.c",),
         macs=_macs(layer),
         headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
@@ -131,7 +137,7 @@ def conv2d_columns(layer: QLayer, _need: Need) -> Driver:
     columns = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
     slots = (height - 1) * layer.dilations[0] + 1
     ring = slots * columns * depth if any(layer.pads) else 0
-    block = blocks.gemm(1, unroll, finish)
+    block = blocks.gemm(1, steps, unroll, channels, finish)
     pieces = 1 if layer.dilations[1] == 1 else width
     gather = blocks.gather(height, pieces, width * depth // pieces)
     arguments = f"&window, &gemm, {next(iter(gather))}, {layer.x.zero_point}, input, output, scratch"
@@ -141,10 +147,21 @@ def conv2d_columns(layer: QLayer, _need: Need) -> Driver:
         body="\n".join([window_of(layer), gemm_of(finish, next(iter(block)), 1, 2 * steps, channels), call]),
         constants=_constants(matrix, finish),
         scratch=pointer_bytes(height) + 2 * steps * WORD + ring,
+        in_place=ring > 0 and _stays_behind(layer, slots),
         runtime=("tvm_conv2d_columns_dsp.c",),
         macs=_macs(layer),
         headers=("tvm_expand_dsp.h", "tvm_kernels_dsp.h"),
         blocks={**block, **gather},
+    )
+
+
+def _stays_behind(layer: QConv2D, slots: int) -> bool:
+    """Whether a row of the output covers only rows of the input that a ring of `slots` rows holds by then."""
+    height, row = layer.input[0], layer.input[1] * layer.input[2]
+    result = layer.output[1] * layer.output[2]
+    return all(
+        (y + 1) * result <= min(height, y * layer.strides[0] + slots - layer.pads[0]) * row
+        for y in range(layer.output[0])
     )
 
 

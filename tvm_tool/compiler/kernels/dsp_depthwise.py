@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..layers import Array, Driver, Need
@@ -60,7 +62,7 @@ def depthwise(layer: QLayer, need: Need) -> Driver:
         body="\n".join([window_of(layer), *finish.declaration, declaration, call]),
         constants={"parameters": int32(parameters), **finish.constants},
         scratch=_pairs(layer, taps, rows) * columns * GROUP * WORD,
-        in_place=rows == layer.output[0] and layer.input == layer.output,
+        in_place=rows == layer.output[0] and math.prod(layer.output) <= math.prod(layer.input),
         runtime=("tvm_depthwise_dsp.c", "tvm_finish_dsp.c", "tvm_rescale_s8.c"),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_depthwise_dsp.h", "tvm_kernels_dsp.h"),

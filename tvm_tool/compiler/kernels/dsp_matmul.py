@@ -34,7 +34,7 @@ def matmul(layer: QMatMul, _need: Need) -> Driver:
     """Every product of two inputs."""
     clamp = full(layer.y) if layer.clamp is None else layer.clamp
     form = _form(layer)
-    how = rescaling(layer.rounding, layer.a.scale, np.array([layer.b.scale]), layer.y, clamp)
+    how = rescaling(layer.rounding, layer.a.scale, np.array([layer.b.scale]), None, layer.y, clamp)
     needs_how = form.form == "TVM_ANY"
     bias = {} if layer.bias is None else {"bias": layer.bias.astype(np.int32)}
     a = signed(layer.a)
@@ -80,11 +80,11 @@ def _form(layer: QMatMul) -> Form:
     rest = (zero - up, *INT8)
     if layer.rounding == FLOAT:
         scale = np.float32(layer.a.scale) * np.float32(layer.b.scale) / np.float32(layer.y.scale)
-        exact = Rescaling(layer.rounding, np.array([scale]), np.zeros(1, np.int64), *rest)
+        exact = Rescaling(layer.rounding, np.array([scale]), np.zeros(1, np.int64), np.zeros(1), *rest)
     else:
         double = float(np.float64(layer.a.scale) * np.float64(layer.b.scale) / np.float64(layer.y.scale))
         q, right = quantize_multiplier(double)
-        exact = Rescaling(layer.rounding, np.array([q]), np.array([right]), *rest)
+        exact = Rescaling(layer.rounding, np.array([q]), np.array([right]), np.array([0]), *rest)
     least, most = np.array([low]), np.array([high])
     found = uniform(exact, least, most, exact.outputs(least), exact.outputs(most))
     if found is not None and max(-low, high) + abs(int(found.corrections[0])) < 1 << SUM_BITS:

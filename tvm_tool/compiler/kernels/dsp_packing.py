@@ -11,7 +11,7 @@ import numpy as np
 from ..layers import Array
 from ..quantized_layers import DOUBLE, QConv2D, QDense
 from .declined import DeclinedError
-from .q_common import CText, rescaling
+from .q_common import CText, how_of
 from .rescaled import Rescaling, rescaling_of
 from .uniform_shift import Uniform, uniform
 
@@ -122,7 +122,7 @@ def finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
             return Finish("TVM_DOUBLE", limited, *limits, bias * moving, double, moving)
     if not all_fit:
         raise DeclinedError(f"sums do not fit {bits + 1} bits")
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.fraction, layer.y, layer.clamp)
+    how = how_of(layer)
     return Finish("TVM_ANY", False, *limits, bias, np.zeros((bias.size, 0), np.int64), every, how)
 
 
@@ -136,7 +136,7 @@ def fast_finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
 
 def _once(whole: Rescaling, low: Array, high: Array) -> Uniform | None:
     """The form of channels that are rescaled alike, for the sums of all of them."""
-    one = whole.first
+    one = whole.of_first
     least, most = low.min(keepdims=True), high.max(keepdims=True)
     found = uniform(one, least, most, one.outputs(least), one.outputs(most))
     if found is None:

@@ -11,7 +11,7 @@ from ..layers import Array
 from ..quantized_layers import QConv2D, QDense, Quantization
 from .declined import DeclinedError
 from .dsp_packing import SUM_BITS, Finish, finish_of
-from .q_common import SIGN_BIT, rescaling
+from .q_common import SIGN_BIT, how_of
 
 MOST_SHIFT = 20
 """Where sums may have 30 bits: then 128 in units of the last place of an output leaves room for them."""
@@ -51,7 +51,7 @@ def finish_any(layer: AnyLayer, bits: int) -> Finish:
     if not up:
         return finish
     if finish.form == "TVM_ANY":
-        how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
+        how = how_of(layer)
         return dataclasses.replace(finish, how=how)
     words = finish.words.copy()
     shifts = words[:, 2] if finish.form == "TVM_DOUBLE" else np.int64(finish.form)

@@ -100,6 +100,12 @@ def rescaling(
     return CText(f"static const struct tvm_rescaling_s8 how = {{{head}, {rest}}};", constants)
 
 
+def how_of(layer: QConv2D | QConvTranspose2D | QDense) -> CText:
+    """A C declaration of ``how`` for the sums of `layer`."""
+    scales = layer.x.scale, layer.weight_scales
+    return rescaling(layer.rounding, *scales, layer.fraction, layer.y, layer.clamp)
+
+
 def weights_of(
     layer: QConv2D | QConvTranspose2D | QDense, order: Sequence[int], whole_windows: bool
 ) -> CText:

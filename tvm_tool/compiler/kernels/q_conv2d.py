@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..layers import Driver
 from ..quantized_layers import QConv2D, QDense
-from .q_common import rescaling, weights_of, window_of
+from .q_common import how_of, weights_of, window_of
 from .q_dense import dense
 
 RUNTIME = ("tvm_conv2d_s8.c", "tvm_dot_s8.c", "tvm_rescale_s8.c")
@@ -19,7 +19,7 @@ def conv2d(layer: QConv2D) -> Driver:
     depthwise = layer.groups == layer.input[2] > 1
     order = (1, 2, 3, 0) if depthwise else (0, 1, 2, 3)
     weights = weights_of(layer, order, whole_windows=not depthwise)
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.fraction, layer.y, layer.clamp)
+    how = how_of(layer)
     name = "depthwise" if depthwise else "conv2d"
     call = f"tvm_{name}_s8(&window, &weights, &how, input, output);"
     return Driver(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..layers import Driver
 from ..quantized_layers import QDense
-from .q_common import rescaling, weights_of
+from .q_common import how_of, weights_of
 
 RUNTIME = ("tvm_dense_s8.c", "tvm_dot_s8.c", "tvm_rescale_s8.c")
 
@@ -13,7 +13,7 @@ def dense(layer: QDense) -> Driver:
     """Every dense layer."""
     channels, depth = layer.weights.shape
     weights = weights_of(layer, (0, 1), whole_windows=True)
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.fraction, layer.y, layer.clamp)
+    how = how_of(layer)
     call = f"tvm_dense_s8({layer.rows}, {depth}, {channels}, &weights, &how, input, output);"
     return Driver(
         kernel="dense_s8",

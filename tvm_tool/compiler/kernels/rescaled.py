@@ -42,7 +42,7 @@ class Rescaling:
         return all(bool((part == part[0]).all()) for part in parts)
 
     @property
-    def first(self) -> Rescaling:
+    def of_first(self) -> Rescaling:
         """That of the first channel alone."""
         parts = {name: getattr(self, name)[:1] for name in ("multipliers", "shifts", "fractions")}
         return dataclasses.replace(self, **parts)
