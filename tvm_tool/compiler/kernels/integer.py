@@ -24,6 +24,8 @@ from ..quantized_layers import (
     QSoftmax,
     QTable,
 )
+from .armv6m_gemm import conv2d as conv2d_of_four
+from .armv6m_gemm import dense as dense_of_one
 from .declined import DeclinedError
 from .dsp_add import add
 from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
@@ -50,7 +52,12 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
     QPool2D: (pool,),
 }
 
-CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
+ARMV6M: Mapping[type, tuple[Candidate, ...]] = {
+    QConv2D: (dense_of_one, conv2d_of_four),
+    QDense: (dense_of_one, conv2d_of_four),
+}
+
+CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP, "armv6m": ARMV6M}
 """By instruction set and layer; a core with Helium has the DSP extension too."""
 
 SCALAR: Mapping[type, Callable[[Any], Driver]] = {
