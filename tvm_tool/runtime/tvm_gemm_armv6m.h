@@ -68,6 +68,15 @@ TVM_INLINE uint8_t tvm_output_armv6m(const int32_t *parameters, uint32_t sum, co
     return (uint8_t)(value >> 24);
 }
 
+/* Adds the two sums in a word to their totals. */
+TVM_INLINE void tvm_take_apart(uint32_t both, uint32_t *lower, uint32_t *upper)
+{
+    const uint32_t sign = both >> 15 & 1u;
+
+    *lower += (both & 0xffffu) - (sign << 16);
+    *upper += (uint32_t)tvm_shift_right((int32_t)both, 16) + sign;
+}
+
 /* Some channels of a block. */
 struct tvm_pass_armv6m {
     const int32_t *parameters;
@@ -260,15 +269,6 @@ TVM_INLINE void tvm_channels_armv6m(struct tvm_pass_armv6m *pass, const int8_t *
 }
 
 #else
-
-/* Adds the two sums in a word to their totals. */
-TVM_INLINE void tvm_take_apart(uint32_t both, uint32_t *lower, uint32_t *upper)
-{
-    const uint32_t low = ((both & 0xffffu) ^ 0x8000u) - 0x8000u;
-
-    *lower += low;
-    *upper += (uint32_t)tvm_shift_right((int32_t)(both - low), 16);
-}
 
 TVM_INLINE void tvm_sum_armv6m(const struct tvm_pass_armv6m *pass, const int8_t *weights, uint32_t *sums)
 {

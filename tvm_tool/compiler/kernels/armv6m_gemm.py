@@ -46,20 +46,19 @@ def dense(layer: QLayer, _need: Need) -> Driver:
     bias[:channels] = scaling.bias
     weights = (matrix + UNSIGNED).reshape(-1, 4, length).transpose(0, 2, 1)
     words = np.insert(scaling.words, 1, 0, axis=1)
-    block = _block(
-        f"gemv4_{_word(scaling)}",
+    block = block_text(
+        f"gemv4_{word_of(scaling)}",
         GEMV,
         "tvm_gemv_4_armv6m",
-        "gemv, depth, input, output, scratch",
-        scaling.form,
+        f"gemv, depth, input, output, scratch, {scaling.form}",
     )
     step = 0 if scaling.alike else words.shape[1]
-    fields = f"@weights@, @bias@, @parameters@, {step}, {length}, {channels}, {_pointer(scaling)}"
+    fields = f"@weights@, @bias@, @parameters@, {step}, {length}, {channels}, {pointer(scaling)}"
     return Driver(
         kernel="dense_armv6m",
         body="\n".join(
             [
-                *_declaration(scaling),
+                *declaration(scaling),
                 f"static const struct tvm_gemv_armv6m gemv = {{{fields}}};",
                 f"{next(iter(block))}(&gemv, {depth}, input, output, scratch);",
             ]
@@ -91,23 +90,23 @@ def conv2d(layer: QLayer, need: Need) -> Driver:
     matrix = np.zeros((channels, length), np.int64)
     matrix[:, : layer.weights[0].size] = layer.weights.reshape(channels, -1) * scaling.moving[:, None]
     long = need.optimize == "speed" and scaling.how is None
-    runs = _runs(matrix, RUNS if long else RUNS[-1:])
+    runs = longest_runs(matrix, RUNS if long else RUNS[-1:], PASS)
     long = bool((runs != RUNS[-1]).any())
     words = np.insert(scaling.words, 1, scaling.bias, axis=1)
     words[:, 0] += runs << 16
-    name = f"gemm4{'' if long else '_short'}_{_word(scaling)}"
+    name = f"gemm4{'' if long else '_short'}_{word_of(scaling)}"
     numbers = f"{scaling.form}, {'true' if long else 'false'}"
-    block = _block(name, GEMM, "tvm_gemm_4_armv6m", "gemm, columns, output, places", numbers)
+    block = block_text(name, GEMM, "tvm_gemm_4_armv6m", f"gemm, columns, output, places, {numbers}")
     slots = _slots(layer)
     columns = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
-    fields = f"{name}, @weights@, @parameters@, {length}, {channels}, {_pointer(scaling)}"
+    fields = f"{name}, @weights@, @parameters@, {length}, {channels}, {pointer(scaling)}"
     arguments = f"&window, &gemm, {slots}, {layer.x.zero_point}, input, output, scratch"
     return Driver(
         kernel="conv2d_armv6m",
         body="\n".join(
             [
                 window_of(layer),
-                *_declaration(scaling),
+                *declaration(scaling),
                 f"static const struct tvm_gemm_armv6m gemm = {{{fields}}};",
                 f"tvm_conv2d_armv6m({arguments});",
             ]
@@ -155,15 +154,15 @@ def _slots(layer: QConv2D) -> int:
     return int(under + -(-3 // layer.output[1]) * layer.strides[0])
 
 
-def _runs(matrix: Array, choices: tuple[int, ...]) -> Array:
-    """By channel, the longest of `choices` whose sums stay within 16 bits."""
+def longest_runs(matrix: Array, choices: tuple[int, ...], length: int) -> Array:
+    """By channel, the longest of `choices` whose sums stay within 16 bits; every `length` weights anew."""
     most = np.where(matrix > 0, matrix * 127, matrix * -128)
     least = np.where(matrix > 0, matrix * -128, matrix * 127)
     found = np.zeros(len(matrix), np.int64)
     for run in choices:
-        edges = [start + i for start in range(0, matrix.shape[1], PASS) for i in range(0, PASS, run)]
+        edges = [start + i for start in range(0, matrix.shape[1], length) for i in range(0, length, run)]
         fits = (np.add.reduceat(most, edges, axis=1) < FIELD) & (
-            np.add.reduceat(least, edges, axis=1) >= -FIELD
+            np.add.reduceat(least, edges, axis=1) > -FIELD
         )
         found = np.where((found == 0) & fits.all(axis=1), run, found)
     if not found.all():
@@ -180,19 +179,21 @@ def _side_by_side(matrix: Array) -> Array:
     return bytes_
 
 
-def _word(scaling: Scaling) -> str:
-    """A word for the names of blocks."""
+def word_of(scaling: Scaling) -> str:
+    """What the names of blocks say of `scaling`."""
     return scaling.form.removeprefix("TVM_").lower()
 
 
-def _declaration(scaling: Scaling) -> list[str]:
+def declaration(scaling: Scaling) -> list[str]:
+    """The C declaration of ``how``, if it is needed."""
     return [] if scaling.how is None else [scaling.how.text]
 
 
-def _pointer(scaling: Scaling) -> str:
+def pointer(scaling: Scaling) -> str:
+    """C expression of a pointer to ``how``."""
     return "NULL" if scaling.how is None else "&how"
 
 
-def _block(name: str, parameters: str, function: str, arguments: str, numbers: str) -> Mapping[str, str]:
-    text = f"TVM_BLOCK_ARMV6M void {name}({parameters})\n{{\n    {function}({arguments}, {numbers});\n}}\n"
-    return {name: text}
+def block_text(name: str, parameters: str, function: str, arguments: str) -> Mapping[str, str]:
+    """A block called `name`: `function` with known numbers among its arguments."""
+    return {name: f"TVM_BLOCK_ARMV6M void {name}({parameters})\n{{\n    {function}({arguments});\n}}\n"}
