@@ -62,7 +62,8 @@ static void compute_band(const struct tvm_window *window, const struct tvm_depth
 {
     const int32_t half = (rows + 1) / 2;
     const int32_t width = window->output_width * window->input_channels;
-    const int32_t move = window->stride_height * depthwise->pitch;
+    const int32_t columns = (window->output_width - 1) * window->stride_width + window->kernel_width;
+    const int32_t move = window->stride_height * columns;
 
     for (int32_t row = 0; row < half;) {
         /* All rows that have another one, or one row. */
