@@ -6,6 +6,9 @@
 #include "tvm_gemm_armv6m.h"
 #include "tvm_kernels_armv6m.h"
 
+/* Of scratch, before the inputs. */
+#define TVM_FOUR_BYTES_ARMV6M 80
+
 static uint32_t *expand_four(uint32_t *columns, const int8_t *base, const int32_t *offsets, int32_t count)
 {
     const int8_t *from0 = base + offsets[0];
@@ -51,29 +54,69 @@ static TVM_NOINLINE void pad_row(const struct tvm_window *window, int32_t zero, 
     fill_row(to, zero, (columns - left - inside) * channels);
 }
 
-/* Four positions: where their windows begin, row and column apart, in bytes. */
+/* Four positions, and where the next one is; it stands in scratch. */
 struct four_windows {
-    int32_t rows[4], columns[4];
+    int32_t rows[4], columns[4]; /* where their windows begin, row and column apart, in bytes */
+    int32_t offsets[4];          /* of the inputs that come next */
+    int32_t places[4];           /* of their outputs */
+    int32_t x;                   /* of the next position */
+    int32_t top, row;            /* where its window begins: row of the padded image, and in bytes */
+    int32_t next;                /* row of the padded image that the ring lacks */
 };
 
-static void gather_four(const struct tvm_window *window, const int8_t *base, int32_t row, int32_t size,
-                        struct four_windows *four, uint32_t *columns)
+/* What is the same for all positions: bytes of a row, and of all rows in the ring or the image. */
+struct rows_of_bytes {
+    int32_t row, size;
+};
+
+/* The next four of `left` positions, of which the last one is repeated; returns the last row that they need. */
+static TVM_NOINLINE int32_t take_four(const struct tvm_window *window, const struct rows_of_bytes *bytes,
+                                      int32_t left, struct four_windows *four)
+{
+    const int32_t move = window->stride_width * window->input_channels;
+    int32_t bottom = 0;
+
+    for (int32_t i = 0; i < 4; i++) {
+        const int32_t last = left - 1 < i ? left - 1 : i;
+        four->places[i] = last * window->output_channels;
+        four->rows[i] = four->row;
+        four->columns[i] = four->x * move;
+        bottom = four->top + (window->kernel_height - 1) * window->dilation_height;
+        if (i < left - 1) {
+            four->x++;
+            if (four->x == window->output_width) {
+                four->x = 0;
+                four->top += window->stride_height;
+                four->row += window->stride_height * bytes->row;
+                if (four->row >= bytes->size) {
+                    four->row -= bytes->size;
+                }
+            }
+        }
+    }
+    return bottom;
+}
+
+/* All inputs of four positions. */
+static TVM_NOINLINE void gather_four(const struct tvm_window *window, const struct rows_of_bytes *bytes,
+                                     const int8_t *base, struct four_windows *four, uint32_t *columns)
 {
     const bool neighbours = window->dilation_width == 1;
     const int32_t pieces = neighbours ? 1 : window->kernel_width;
     const int32_t length = window->input_channels * (neighbours ? window->kernel_width : 1);
+    const int32_t step = window->dilation_width * length;
+    const int32_t down = window->dilation_height * bytes->row;
 
     for (int32_t ky = window->kernel_height; ky > 0; ky--) {
-        int32_t offsets[4];
+        const int8_t *from = base;
         for (int32_t i = 0; i < 4; i++) {
-            offsets[i] = four->rows[i] + four->columns[i];
-            four->rows[i] += window->dilation_height * row;
-            if (four->rows[i] >= size) {
-                four->rows[i] -= size;
-            }
+            const int32_t row = four->rows[i];
+            four->offsets[i] = row + four->columns[i];
+            four->rows[i] = row + down < bytes->size ? row + down : row + down - bytes->size;
         }
-        for (int32_t kx = 0; kx < pieces; kx++) {
-            columns = expand_four(columns, base + kx * window->dilation_width * length, offsets, length);
+        for (int32_t kx = pieces; kx > 0; kx--) {
+            columns = expand_four(columns, from, four->offsets, length);
+            from += step;
         }
     }
 }
@@ -81,56 +124,37 @@ static void gather_four(const struct tvm_window *window, const int8_t *base, int
 void tvm_conv2d_armv6m(const struct tvm_window *window, const struct tvm_gemm_armv6m *gemm, int32_t slots,
                        int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch)
 {
-    const int32_t channels = window->input_channels;
-    const int32_t width = window->output_width;
-    const int32_t count = window->output_height * width;
-    const int32_t columns =
-        (width - 1) * window->stride_width + (window->kernel_width - 1) * window->dilation_width + 1;
-    const int32_t under = (window->kernel_height - 1) * window->dilation_height + 1;
-    const int32_t row = (slots > 0 ? columns : window->input_width) * channels;
-    const int32_t size = (slots > 0 ? slots : window->input_height) * row;
-    const int32_t move_down = window->stride_height * row;
-    uint32_t *inputs = (uint32_t *)scratch;
+    const int32_t columns = (window->output_width - 1) * window->stride_width +
+                            (window->kernel_width - 1) * window->dilation_width + 1;
+    const int32_t row = (slots > 0 ? columns : window->input_width) * window->input_channels;
+    const struct rows_of_bytes bytes = {row, (slots > 0 ? slots : window->input_height) * row};
+    struct four_windows *four = (struct four_windows *)scratch;
+    uint32_t *inputs = (uint32_t *)(void *)((uint8_t *)scratch + TVM_FOUR_BYTES_ARMV6M);
     int8_t *ring = (int8_t *)(inputs + 2 * gemm->length);
     uint8_t *to = (uint8_t *)output;
 
-    for (int32_t i = 2 * window->kernel_height * window->kernel_width * channels; i < 2 * gemm->length; i++) {
+    for (int32_t i = 2 * window->kernel_height * window->kernel_width * window->input_channels;
+         i < 2 * gemm->length; i++) {
         inputs[i] = 0;
     }
     for (int32_t image = 0; image < window->batch; image++) {
-        int32_t next = 0; /* row of the padded image that the ring lacks */
-        int32_t top = 0;  /* row where the window of the next position begins */
-        int32_t place = 0;
-        int32_t x = 0;
-        for (int32_t position = 0; position < count; position += 4) {
-            const int32_t first = top;
-            struct four_windows four;
-            int32_t places[4];
-            int32_t bottom = 0;
-            for (int32_t i = 0; i < 4; i++) {
-                /* The last position is repeated. */
-                const bool more = position + i < count - 1;
-                places[i] = (more ? i : count - 1 - position) * gemm->channels;
-                four.rows[i] = place;
-                four.columns[i] = x * window->stride_width * channels;
-                bottom = top + under;
-                if (more && ++x == width) {
-                    x = 0;
-                    top += window->stride_height;
-                    place += move_down;
-                    if (place >= size) {
-                        place -= size;
-                    }
-                }
+        int32_t left = window->output_height * window->output_width;
+        four->x = 0;
+        four->top = 0;
+        four->row = 0;
+        four->next = 0;
+        for (; left > 0; left -= 4) {
+            const int32_t top = four->top;
+            const int32_t bottom = take_four(window, &bytes, left, four);
+            for (four->next = four->next < top ? top : four->next; slots > 0 && four->next <= bottom;
+                 four->next++) {
+                pad_row(window, zero, columns, four->next - window->pad_top, input,
+                        ring + four->next % slots * row);
             }
-            for (next = next < first ? first : next; slots > 0 && next < bottom; next++) {
-                pad_row(window, zero, columns, next - window->pad_top, input, ring + next % slots * row);
-            }
-            gather_four(window, slots > 0 ? ring : input, row, size, &four, inputs);
-            gemm->block(gemm, inputs, to, places);
-            to += 4 * gemm->channels;
+            gather_four(window, &bytes, slots > 0 ? ring : input, four, inputs);
+            gemm->block(gemm, inputs, to, four->places);
+            to += (left < 4 ? left : 4) * gemm->channels;
         }
-        to -= (-count & 3) * gemm->channels;
-        input += window->input_height * window->input_width * channels;
+        input += window->input_height * window->input_width * window->input_channels;
     }
 }

@@ -18,8 +18,8 @@ struct tvm_gemm_armv6m;
 
 /* Convolution of one group, any shape; `zero` is the input's zero point and what padding counts. `slots`: 0
  * without padding, else as many rows of the padded image as lie under the windows of four positions.
- * `output` may be `input` if they are equally large and the window is 1x1. Scratch: 8 bytes for each weight of
- * a channel, which are rounded up to a multiple of 8, then the padded rows. */
+ * `output` may be `input` if they are equally large and the window is 1x1. Scratch: 80 bytes, 8 bytes for each weight
+ * of a channel, which are rounded up to a multiple of 8, then the padded rows. */
 void tvm_conv2d_armv6m(const struct tvm_window *window, const struct tvm_gemm_armv6m *gemm, int32_t slots,
                        int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 

@@ -24,6 +24,9 @@ UNSIGNED = 128
 """What the weights for one position are more than they are."""
 
 WORD = 4
+FOUR = 80
+"""Bytes that say where four positions are."""
+
 FIELD = 1 << 15
 
 GEMM = "const struct tvm_gemm_armv6m *gemm, const uint32_t *columns, uint8_t *output, const int32_t *places"
@@ -116,7 +119,7 @@ def conv2d(layer: QLayer, need: Need) -> Driver:
             "parameters": int32(words),
             **({} if scaling.how is None else scaling.how.constants),
         },
-        scratch=2 * WORD * length + slots * columns * depth,
+        scratch=FOUR + 2 * WORD * length + slots * columns * depth,
         in_place=as_dense(layer) is not None and channels == depth and height == width == 1,
         runtime=("tvm_conv2d_armv6m.c", EXACT),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
