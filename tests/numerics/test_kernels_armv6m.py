@@ -27,10 +27,8 @@ from tests.numerics.test_kernels_s8 import (
     needs,
 )
 from tvm_tool.compiler.kernels.integer import drive_integer
-from tvm_tool.compiler.layers import Array, Need
+from tvm_tool.compiler.layers import Need
 from tvm_tool.compiler.quantized_layers import (
-    QBinary,
-    QConv2D,
     QDense,
     QLayer,
     Quantization,
@@ -93,7 +91,27 @@ def _shapes(rng: np.random.Generator, rounding: str) -> list[QLayer]:
                 ((1, 12, 9), (1, 12), (1, 1), (1, 1), (0, 0, 0, 0)),
             )
         ),
+        binary(rng, rounding, "add", (1, 3, 5, 7), (1, 3, 5, 7)),
+        binary(rng, rounding, "sub", (2, 3), (2, 3)),
     ]
+
+
+def _pairs(rng: np.random.Generator, kind: str) -> Expected:
+    """A sum of each number with each other one, at scales that differ and do not."""
+    layer = plain(rng, binary(rng, "double", kind, (256, 256), (256, 256)))
+    data = tuple(np.repeat(np.arange(-128, 128, dtype=np.int8), 256).reshape(256, 256) for _ in range(2))
+    inputs = (data[0].ravel(), data[1].T.ravel().copy())
+    driver = drive_integer(layer, SPEED)
+    want = reference(layer, inputs)
+    return Case(driver, inputs, want.size, output_dtype(layer)), layer, want
+
+
+def test_sums_of_all_pairs(tmp_path: Path) -> None:
+    needs("gcc")
+    rng = np.random.default_rng(10)
+    cases = [_pairs(rng, kind) for _ in range(4) for kind in ("add", "sub")]
+    assert _fast(cases) > 0.7
+    check(cases, lambda c: run_on_host(c, tmp_path, SANITIZED))
 
 
 def cases_of(layers: list[QLayer], rng: np.random.Generator, need: Need) -> list[Expected]:
@@ -143,7 +161,7 @@ def test_every_path_with_another_compiler(tmp_path: Path) -> None:
 
 def _edges(rng: np.random.Generator) -> list[QLayer]:
     """Weights for which sums of some inputs reach, or just do not reach, the ends of 16 bits."""
-    layers = []
+    layers: list[QLayer] = []
     for sizes in ((127, 127), (127, -127), (-127, -127), (85, 85, 86), (64,) * 4, (-64,) * 4, (32,) * 8):
         for less in (0, 1):
             layer = plain(rng, dense(rng, "double", 4, 16, 4))

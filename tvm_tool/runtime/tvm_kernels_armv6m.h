@@ -31,6 +31,18 @@ struct tvm_depthwise_armv6m;
 void tvm_depthwise_armv6m(const struct tvm_window *window, const struct tvm_depthwise_armv6m *depthwise,
                           int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 
+/* output[i] = (table[looked_up[i]] + multiplied[i] * multiplier) / 2^20, rounded down, limited to 0 and `most`,
+ * plus `low`. The table is by byte. `output` may be either input. */
+#define TVM_ADD_SHIFT_ARMV6M 20
+struct tvm_add_armv6m {
+    const int32_t *table;
+    int32_t multiplier;
+    uint32_t most;
+    int32_t low;
+};
+void tvm_add_s8_armv6m(const struct tvm_add_armv6m *add, int32_t count, const void *looked_up,
+                       const int8_t *multiplied, void *output);
+
 #ifdef __cplusplus
 }
 #endif

@@ -42,8 +42,8 @@ class Scaling:
 
     Attributes:
         bias: int64 by channel; the zero point of the input and the first threshold are in it.
-        words: int64 [channels, n]: the rest of M, limit, M / 2^SPLIT, C; if `sided`, also what C is more below
-            zero, and where zero is. None for `how`, which gets a 0.
+        words: int64 [channels, n]: the rest of M, limit, M / 2^SPLIT, C; if `sided`, also what C is more
+            below the sum 0, and where that is. Nothing but a 0 if there is `how`.
         moving: by channel, whether its output is not always the same; where it is, weights have to be 0.
         how: declaration of ``how`` if there is no such form.
     """
