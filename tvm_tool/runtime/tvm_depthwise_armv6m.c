@@ -23,6 +23,18 @@ static uint32_t *fill_words(uint32_t *to, uint32_t word, int32_t count)
     return to;
 }
 
+/* Words of a row of the image, and of the one below it with which it shares them. */
+static uint32_t *pack_row(uint32_t *to, const int8_t *upper, int32_t upper_step, const int8_t *lower,
+                          int32_t lower_step, int32_t count)
+{
+    for (; count > 0; count--) {
+        *to++ = (uint32_t)*upper + ((uint32_t)*lower << 16);
+        upper += upper_step;
+        lower += lower_step;
+    }
+    return to;
+}
+
 static TVM_NOINLINE void pack_band(const struct tvm_window *window, const struct band_of_rows *band,
                                    int32_t zero, const int8_t *image, uint32_t *to)
 {
@@ -33,22 +45,27 @@ static TVM_NOINLINE void pack_band(const struct tvm_window *window, const struct
     const int32_t columns = band->columns;
     const int32_t left = window->pad_left < columns ? window->pad_left : columns;
     const int32_t inside = columns - left < window->input_width ? columns - left : window->input_width;
+    const uint32_t height = (uint32_t)window->input_height;
+    int32_t row = 0;
 
-    for (int32_t row = 0; row < band->count; row++) {
+    while (row < band->count) {
         const int32_t y = band->first + row;
-        const bool upper_inside = (uint32_t)y < (uint32_t)window->input_height;
-        const bool lower_inside = (uint32_t)(y + band->down) < (uint32_t)window->input_height;
+        const bool upper_inside = (uint32_t)y < height;
+        const bool lower_inside = (uint32_t)(y + band->down) < height;
         const int8_t *upper = upper_inside ? image + y * line : &outside;
         const int8_t *lower = lower_inside ? image + (y + band->down) * line : &outside;
-        const int32_t upper_step = upper_inside ? channels : 0;
-        const int32_t lower_step = lower_inside ? channels : 0;
-        to = fill_words(to, word, left);
-        for (int32_t x = inside; x > 0; x--) {
-            *to++ = (uint32_t)*upper + ((uint32_t)*lower << 16);
-            upper += upper_step;
-            lower += lower_step;
+        if (columns == 1 && inside == 1 && upper_inside && lower_inside) {
+            /* One column: as many rows as lie inside, as if they were a row. */
+            int32_t count = (int32_t)height - (y + band->down);
+            count = count < band->count - row ? count : band->count - row;
+            to = pack_row(to, upper, line, lower, line, count);
+            row += count;
+        } else {
+            to = fill_words(to, word, left);
+            to = pack_row(to, upper, upper_inside ? channels : 0, lower, lower_inside ? channels : 0, inside);
+            to = fill_words(to, word, columns - left - inside);
+            row++;
         }
-        to = fill_words(to, word, columns - left - inside);
     }
     /* A block takes three columns at a time. */
     to[0] = 0;
@@ -60,20 +77,21 @@ static void compute_band(const struct tvm_window *window, const struct tvm_depth
                          struct tvm_plane_armv6m *plane, uint32_t *taps, int32_t rows, const uint32_t *inputs,
                          uint8_t *output)
 {
-    const int32_t half = (rows + 1) / 2;
-    const int32_t width = window->output_width * window->input_channels;
-    const int32_t columns = (window->output_width - 1) * window->stride_width + window->kernel_width;
-    const int32_t move = window->stride_height * columns;
+    const int32_t both = rows / 2;
+    const int32_t width = plane->row_outputs;
 
-    for (int32_t row = 0; row < half;) {
-        /* All rows that have another one, or one row. */
-        const int32_t count = depthwise->flat && row < rows - half ? rows - half : 1;
-        plane->other = row + half < rows ? half * width : 0;
-        plane->count = depthwise->flat ? count : window->output_width;
+    plane->other = (rows - both) * width;
+    plane->rows = depthwise->flat ? 1 : both;
+    plane->count = depthwise->flat ? both : window->output_width;
+    if (both > 0) {
         depthwise->block(depthwise, inputs, taps, output);
-        output += count * width;
-        inputs += depthwise->flat ? count * depthwise->move : move;
-        row += count;
+    }
+    if (rows & 1) {
+        /* The last row of the upper half has no other one. */
+        plane->other = 0;
+        plane->rows = 1;
+        plane->count = depthwise->flat ? 1 : plane->count;
+        depthwise->block(depthwise, inputs + both * plane->row_inputs, taps, output + both * width);
     }
 }
 
@@ -83,6 +101,7 @@ void tvm_depthwise_armv6m(const struct tvm_window *window, const struct tvm_dept
     const int32_t channels = window->input_channels;
     const int32_t height = window->output_height;
     const int32_t width = window->output_width * channels;
+    const int32_t columns = (window->output_width - 1) * window->stride_width + window->kernel_width;
     uint32_t *words = (uint32_t *)scratch;
     struct tvm_plane_armv6m *plane = (struct tvm_plane_armv6m *)(void *)(words + depthwise->taps);
     uint32_t *inputs = words + depthwise->taps + TVM_PLANE_WORDS_ARMV6M;
@@ -91,6 +110,8 @@ void tvm_depthwise_armv6m(const struct tvm_window *window, const struct tvm_dept
     uint8_t *to = (uint8_t *)output;
 
     plane->step = channels;
+    plane->row_outputs = width;
+    plane->row_inputs = window->stride_height * columns;
     for (int32_t image = 0; image < window->batch; image++) {
         const int32_t *parameters = depthwise->parameters;
         const int8_t *weights = depthwise->weights;
@@ -120,7 +141,7 @@ void tvm_depthwise_armv6m(const struct tvm_window *window, const struct tvm_dept
                     (half - 1) * window->stride_height +
                         (window->kernel_height - 1) * window->dilation_height + 1,
                     half * window->stride_height,
-                    (window->output_width - 1) * window->stride_width + window->kernel_width,
+                    columns,
                 };
                 pack_band(window, &band, zero, input + channel, inputs);
                 compute_band(window, depthwise, plane, taps, rows, inputs, to + first * width + channel);

@@ -20,16 +20,18 @@ struct tvm_plane_armv6m {
     int32_t step;  /* to the next output */
     uint32_t end;  /* address behind a row of outputs */
     int32_t count; /* of outputs in a row */
+    int32_t rows;
+    int32_t row_inputs, row_outputs; /* from a row to the next: words, elements */
     int32_t channel;
     int32_t apart; /* whether only two of three neighbours' products can be added up in a word */
 };
 
-#define TVM_PLANE_WORDS_ARMV6M 13
+#define TVM_PLANE_WORDS_ARMV6M 16
 
 struct tvm_depthwise_armv6m;
 
-/* Computes a row of outputs of one channel, each together with another one: from `inputs` to `output`. `taps`
- * are the weights as words, with a tvm_plane_armv6m behind them. */
+/* Computes rows of outputs of one channel, each together with another one: from `inputs` to `output`. `taps` are
+ * the weights as words, with a tvm_plane_armv6m behind them. */
 typedef void (*tvm_depthwise_block_armv6m)(const struct tvm_depthwise_armv6m *depthwise,
                                            const uint32_t *inputs, uint32_t *taps, uint8_t *output);
 
@@ -185,31 +187,24 @@ TVM_INLINE uint8_t tvm_plane_output_armv6m(const struct tvm_depthwise_armv6m *de
                              : tvm_output_armv6m(parameters, sum, form);
 }
 
-/* The body of a tvm_depthwise_block_armv6m for known numbers: rows of the weights, threes in each of them, and
- * the form of the outputs. */
-TVM_INLINE void tvm_depthwise_row_armv6m(const struct tvm_depthwise_armv6m *depthwise, const uint32_t *inputs,
-                                         uint32_t *taps, uint8_t *output, const int32_t rows,
+/* One row of outputs. */
+TVM_INLINE void tvm_depthwise_row_armv6m(const struct tvm_depthwise_armv6m *depthwise,
+                                         struct tvm_plane_armv6m *plane, const uint32_t *inputs,
+                                         const uint32_t *taps, uint8_t *output, const int32_t rows,
                                          const int32_t steps, const int32_t form)
 {
-    uint32_t *behind = taps + 3 * rows * steps - (form == TVM_SIDED ? 0 : 2);
-    struct tvm_plane_armv6m *plane = (struct tvm_plane_armv6m *)(void *)behind;
-
 #if TVM_ASM_ARMV6M
     plane->end = (uint32_t)(uintptr_t)(output + plane->count * plane->step);
-    if (form == TVM_SPLIT) {
-        if (plane->apart) {
-            TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, "", TVM_ONE_SIDE_ARMV6M);
-        } else {
-            TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, "", TVM_ONE_SIDE_ARMV6M);
-        }
-        return;
+    if (form == TVM_SPLIT && plane->apart) {
+        TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, "", TVM_ONE_SIDE_ARMV6M);
+    } else if (form == TVM_SPLIT) {
+        TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, "", TVM_ONE_SIDE_ARMV6M);
+    } else if (form == TVM_SIDED && plane->apart) {
+        TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, TVM_TAKE_SIDES_ARMV6M, TVM_TWO_SIDES_ARMV6M);
+    } else if (form == TVM_SIDED) {
+        TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, TVM_TAKE_SIDES_ARMV6M, TVM_TWO_SIDES_ARMV6M);
     }
-    if (form == TVM_SIDED) {
-        if (plane->apart) {
-            TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, TVM_TAKE_SIDES_ARMV6M, TVM_TWO_SIDES_ARMV6M);
-        } else {
-            TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, TVM_TAKE_SIDES_ARMV6M, TVM_TWO_SIDES_ARMV6M);
-        }
+    if (form != TVM_EXACT) {
         return;
     }
 #endif
@@ -222,6 +217,22 @@ TVM_INLINE void tvm_depthwise_row_armv6m(const struct tvm_depthwise_armv6m *dept
         *output = tvm_plane_output_armv6m(depthwise, plane, sums[0], form);
         inputs += depthwise->move;
         output += plane->step;
+    }
+}
+
+/* The body of a tvm_depthwise_block_armv6m for known numbers: rows of the weights, threes in each of them, and
+ * the form of the outputs. */
+TVM_INLINE void tvm_depthwise_rows_armv6m(const struct tvm_depthwise_armv6m *depthwise,
+                                          const uint32_t *inputs, uint32_t *taps, uint8_t *output,
+                                          const int32_t rows, const int32_t steps, const int32_t form)
+{
+    uint32_t *behind = taps + 3 * rows * steps - (form == TVM_SIDED ? 0 : 2);
+    struct tvm_plane_armv6m *plane = (struct tvm_plane_armv6m *)(void *)behind;
+
+    for (int32_t left = plane->rows; left > 0; left--) {
+        tvm_depthwise_row_armv6m(depthwise, plane, inputs, taps, output, rows, steps, form);
+        inputs += plane->row_inputs;
+        output += plane->row_outputs;
     }
 }
 

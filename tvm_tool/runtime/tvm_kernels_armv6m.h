@@ -26,7 +26,7 @@ void tvm_conv2d_armv6m(const struct tvm_window *window, const struct tvm_gemm_ar
 struct tvm_depthwise_armv6m;
 
 /* Each channel by itself, dilation_width 1. `output` may be `input` if they are equally large and a band is the
- * whole image. Scratch: a word for each weight of a channel, which are rounded up to threes in each row, 13
+ * whole image. Scratch: a word for each weight of a channel, which are rounded up to threes in each row, 16
  * words, a word for each column of each row of the upper half of a band, and 2 words. */
 void tvm_depthwise_armv6m(const struct tvm_window *window, const struct tvm_depthwise_armv6m *depthwise,
                           int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);

@@ -17,7 +17,7 @@ from .q_common import window_of
 STEP = 3
 """Columns that a block takes at a time."""
 
-PLANE = 13
+PLANE = 16
 """Words between the weights and the inputs of a channel."""
 
 MOST_SCRATCH = 6144
@@ -56,7 +56,7 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
     words[:, 0] += runs << 16
     name = f"depthwise{rows}x{steps * STEP}_{word_of(scaling)}"
     block = block_text(
-        name, BLOCK, "tvm_depthwise_row_armv6m", f"{ARGUMENTS}, {rows}, {steps}, {scaling.form}"
+        name, BLOCK, "tvm_depthwise_rows_armv6m", f"{ARGUMENTS}, {rows}, {steps}, {scaling.form}"
     )
     band = _band(layer, columns)
     pitch = steps * STEP if flat else columns * layer.dilations[0]
