@@ -9,20 +9,51 @@
 /* Of scratch, before the inputs. */
 #define TVM_FOUR_BYTES_ARMV6M 80
 
-static uint32_t *expand_four(uint32_t *columns, const int8_t *base, const int32_t *offsets, int32_t count)
+/* Fills the columns of four positions with `count` neighbours each, from base + offsets[i] on; returns their
+ * end. */
+#if TVM_ASM_ARMV6M
+TVM_INLINE uint32_t *expand_four(uint32_t *columns, const int8_t *base, const int32_t *offsets, int32_t count)
 {
-    const int8_t *from0 = base + offsets[0];
-    const int8_t *from1 = base + offsets[1];
-    const int8_t *from2 = base + offsets[2];
-    const int8_t *from3 = base + offsets[3];
+    register uint32_t *to __asm__("r0") = columns;
+    register const int8_t *from __asm__("r1") = base + offsets[0];
+    register int32_t second __asm__("r2") = offsets[1] - offsets[0];
+    register int32_t third __asm__("r3") = offsets[2] - offsets[0];
+    register int32_t fourth __asm__("r4") = offsets[3] - offsets[0];
+    register const int8_t *end __asm__("r5") = base + offsets[0] + count;
 
+    __asm__ volatile(
+        ".syntax unified\n\t"
+        "mov r12, r5\n\t"
+        "1:\n\t"
+        "ldrb r5, [r1]\n\t"
+        "sxtb r5, r5\n\t"
+        "ldrsb r6, [r1, r2]\n\t"
+        "lsls r6, r6, #16\n\t"
+        "adds r5, r5, r6\n\t"
+        "ldrsb r6, [r1, r3]\n\t"
+        "ldrsb r7, [r1, r4]\n\t"
+        "lsls r7, r7, #16\n\t"
+        "adds r6, r6, r7\n\t"
+        "stmia r0!, {r5, r6}\n\t"
+        "adds r1, #1\n\t"
+        "cmp r1, r12\n\t"
+        "bne 1b"
+        : "+r"(to), "+r"(from), "+r"(second), "+r"(third), "+r"(fourth), "+r"(end)
+        :
+        : "r6", "r7", "r12", "cc", "memory");
+    return to;
+}
+#else
+TVM_INLINE uint32_t *expand_four(uint32_t *columns, const int8_t *base, const int32_t *offsets, int32_t count)
+{
     for (int32_t i = 0; i < count; i++) {
-        columns[0] = (uint32_t)from0[i] + ((uint32_t)from1[i] << 16);
-        columns[1] = (uint32_t)from2[i] + ((uint32_t)from3[i] << 16);
+        columns[0] = (uint32_t)base[offsets[0] + i] + ((uint32_t)base[offsets[1] + i] << 16);
+        columns[1] = (uint32_t)base[offsets[2] + i] + ((uint32_t)base[offsets[3] + i] << 16);
         columns += 2;
     }
     return columns;
 }
+#endif
 
 static int8_t *fill_row(int8_t *to, int32_t number, int32_t count)
 {
@@ -38,7 +69,6 @@ static TVM_NOINLINE void pad_row(const struct tvm_window *window, int32_t zero, 
                                  const int8_t *image, int8_t *to)
 {
     const int32_t channels = window->input_channels;
-    const int8_t *from = image + y * window->input_width * channels;
     int32_t left = window->pad_left < columns ? window->pad_left : columns;
     int32_t inside = columns - left < window->input_width ? columns - left : window->input_width;
 
@@ -47,9 +77,12 @@ static TVM_NOINLINE void pad_row(const struct tvm_window *window, int32_t zero, 
         inside = 0;
     }
     to = fill_row(to, zero, left * channels);
-    for (int32_t count = inside * channels; count > 0; count--) {
-        *to++ = *from++;
-        TVM_KEEP_LOOP();
+    if (inside > 0) {
+        const int8_t *from = image + y * window->input_width * channels;
+        for (int32_t count = inside * channels; count > 0; count--) {
+            *to++ = *from++;
+            TVM_KEEP_LOOP();
+        }
     }
     fill_row(to, zero, (columns - left - inside) * channels);
 }
@@ -98,8 +131,8 @@ static TVM_NOINLINE int32_t take_four(const struct tvm_window *window, const str
 }
 
 /* All inputs of four positions. */
-static TVM_NOINLINE void gather_four(const struct tvm_window *window, const struct rows_of_bytes *bytes,
-                                     const int8_t *base, struct four_windows *four, uint32_t *columns)
+TVM_BLOCK_ARMV6M void gather_four(const struct tvm_window *window, const struct rows_of_bytes *bytes,
+                                  const int8_t *base, struct four_windows *four, uint32_t *columns)
 {
     const bool neighbours = window->dilation_width == 1;
     const int32_t pieces = neighbours ? 1 : window->kernel_width;
