@@ -111,12 +111,12 @@ static void take_channel(const struct tvm_depthwise_armv6m *depthwise, int32_t c
 {
     const int32_t *parameters = depthwise->parameters + channel * depthwise->words;
     const int8_t *weights = depthwise->weights + channel * depthwise->taps;
-    const uint32_t low = (uint32_t)parameters[0];
+    const uint32_t low = (uint32_t)parameters[1];
 
     plane->channel = channel;
     plane->apart = low >> 16 == 2;
     plane->low = low & 0xffffu;
-    plane->bias = (uint32_t)parameters[1];
+    plane->bias = (uint32_t)parameters[0];
     if (depthwise->words > tvm_words_armv6m(TVM_EXACT)) {
         plane->limit = (uint32_t)parameters[2];
         plane->high = (uint32_t)parameters[3];

@@ -75,10 +75,9 @@ struct tvm_depthwise_armv6m {
 #define TVM_SUMS_ARMV6M(three) \
     three("mov r8, r5\n\t") "mov r9, r2\n\t" \
     ".rept %c[steps] - 1\n\t" three("add r8, r8, r5\n\t") "add r9, r9, r2\n\t" ".endr\n\t" \
-    "add r0, r0, r10\n\t" \
     ".rept %c[rows] - 1\n\t" \
-    ".rept %c[steps]\n\t" three("add r8, r8, r5\n\t") "add r9, r9, r2\n\t" ".endr\n\t" \
     "add r0, r0, r10\n\t" \
+    ".rept %c[steps]\n\t" three("add r8, r8, r5\n\t") "add r9, r9, r2\n\t" ".endr\n\t" \
     ".endr\n\t"
 /* r2 or r3; r4 is free. */
 #define TVM_SCALE_TWO_ARMV6M(sum, side)                       \
@@ -109,13 +108,14 @@ struct tvm_depthwise_armv6m {
     "ldmia r1!, {r4, r5}\n\t" \
     "mov r8, r4\n\t"          \
     "mov r9, r5\n\t"
-#define TVM_ROW_ARMV6M(three, sides, side)                                                     \
-    do {                                                                                       \
-        register const uint32_t *x __asm__("r0") = inputs;                                     \
-        register const uint32_t *w __asm__("r1") = taps;                                       \
-        register uint8_t *to __asm__("r2") = output;                                           \
-        register int32_t pitch __asm__("r3") = 4 * depthwise->pitch - 12 * steps;              \
-        register int32_t back __asm__("r4") = 4 * (depthwise->move - rows * depthwise->pitch); \
+#define TVM_ROW_ARMV6M(three, sides, side)                                        \
+    do {                                                                          \
+        register const uint32_t *x __asm__("r0") = inputs;                        \
+        register const uint32_t *w __asm__("r1") = taps;                          \
+        register uint8_t *to __asm__("r2") = output;                              \
+        register int32_t pitch __asm__("r3") = 4 * depthwise->pitch - 12 * steps; \
+        register int32_t back __asm__("r4") =                                     \
+            4 * (depthwise->move - (rows - 1) * depthwise->pitch) - 12 * steps;   \
         __asm__ volatile( \
             ".syntax unified\n\t" \
             "mov lr, r2\n\t" \
@@ -141,12 +141,16 @@ struct tvm_depthwise_armv6m {
             "adds r1, r1, r6\n\t" \
             "mov lr, r1\n\t" \
             "cmp r1, r7\n\t" \
-            "beq 1f\n\t" \
-            "b 0b\n\t" \
-            "1:" \
+            ".if %c[rows] * %c[steps] < 4\n\t" \
+ "bne 0b\n\t" \
+ ".else\n\t" \
+ "beq 1f\n\t" \
+ "b 0b\n\t" \
+ "1:\n\t" \
+ ".endif" \
             : "+r"(x), "+r"(w), "+r"(to), "+r"(pitch), "+r"(back) \
             : [rows] "i"(rows), [steps] "i"(steps) \
-            : "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory");                                                                    \
+            : "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory");                                                       \
     } while (0)
 #endif
 
@@ -177,9 +181,12 @@ TVM_INLINE uint8_t tvm_plane_output_armv6m(const struct tvm_depthwise_armv6m *de
                                            const int32_t form)
 {
     const int32_t parameters[7] = {
-        (int32_t)plane->low,    0,
-        (int32_t)plane->limit,  (int32_t)plane->high,
-        (int32_t)plane->addend, (int32_t)plane->below,
+        0,
+        (int32_t)plane->low,
+        (int32_t)plane->limit,
+        (int32_t)plane->high,
+        (int32_t)plane->addend,
+        (int32_t)plane->below,
         (int32_t)plane->zero,
     };
 

@@ -28,7 +28,7 @@ typedef void (*tvm_gemm_block_armv6m)(const struct tvm_gemm_armv6m *gemm, const 
                                       uint8_t *output, const int32_t *places);
 
 /* Weights are [channels / 8][length][8], bytes; `length` is a multiple of 8. Parameters of each channel: the
- * run, 2, 3, 4 or 8, times 65536, plus `low`; the bias; then, unless the form is exact, limit, high, addend,
+ * bias; the run, 2, 3, 4 or 8, times 65536, plus `low`; then, unless the form is exact, limit, high, addend,
  * and, if it is sided, below and zero. */
 struct tvm_gemm_armv6m {
     tvm_gemm_block_armv6m block;
@@ -53,7 +53,7 @@ TVM_INLINE int32_t tvm_words_armv6m(const int32_t form)
 
 TVM_INLINE uint8_t tvm_output_armv6m(const int32_t *parameters, uint32_t sum, const int32_t form)
 {
-    const uint32_t low = (uint32_t)parameters[0] & 0xffffu;
+    const uint32_t low = (uint32_t)parameters[1] & 0xffffu;
     const uint32_t limit = (uint32_t)parameters[2];
     uint32_t value;
 
@@ -79,13 +79,13 @@ TVM_INLINE void tvm_take_apart(uint32_t both, uint32_t *lower, uint32_t *upper)
 
 /* Some channels of a block. */
 struct tvm_pass_armv6m {
-    const int32_t *parameters;
-    void *output; /* sums, if the form is exact */
+    uint8_t *output; /* four sums, if the form is exact: then it is one channel */
     int32_t places[3];
-    const uint32_t *columns;
-    uintptr_t weights; /* how far they are behind the columns: two words of these belong to eight of them */
-    const uint32_t *end;
-    int32_t channels;
+    const int32_t *parameters;
+    const uint32_t *columns, *end;
+    uintptr_t
+        weights; /* how far they are behind output and columns: two words of these belong to eight of them */
+    const uint8_t *last;
 };
 
 #if TVM_ASM_ARMV6M
@@ -176,40 +176,34 @@ struct tvm_pass_armv6m {
     "mov r11, r1\n\t"         \
     "mov lr, r2\n\t"
 #define TVM_FINISH_ARMV6M(sides, side) \
-    "mov r0, r11\n\t"                              \
-    "ldr r3, [r0]\n\t"                             \
-    "uxth r3, r3\n\t"                              \
-    "adds r0, #8\n\t"                              \
-    "ldmia r0!, {r4, r5, r6}\n\t" sides            \
-    "mov r2, r12\n\t"                              \
-    "str r0, [r2]\n\t"                             \
-    TVM_SCALE_ARMV6M("r7", side)                   \
-    "mov r0, r8\n\t" TVM_SCALE_ARMV6M("r0", side)  \
-    "mov r8, r0\n\t"                               \
-    "mov r2, r9\n\t" TVM_SCALE_ARMV6M("r2", side)  \
+    "mov r0, r11\n\t" \
+    "ldmia r0!, {r3, r4, r5, r6}\n\t" sides \
+    "uxth r3, r3\n\t" \
+    "mov r2, r12\n\t" \
+    "str r0, [r2, #16]\n\t" \
+    TVM_SCALE_ARMV6M("r7", side) \
+    "mov r0, r8\n\t" TVM_SCALE_ARMV6M("r0", side) \
+    "mov r8, r0\n\t" \
+    "mov r2, r9\n\t" TVM_SCALE_ARMV6M("r2", side) \
     "mov r0, r10\n\t" TVM_SCALE_ARMV6M("r0", side) \
-    "mov r1, r12\n\t"                              \
-    "adds r1, #4\n\t"                              \
-    "ldmia r1!, {r3, r4, r5, r6}\n\t"              \
-    "strb r7, [r3, r4]\n\t"                        \
-    "strb r2, [r3, r5]\n\t"                        \
-    "strb r0, [r3, r6]\n\t"                        \
-    "mov r0, r8\n\t"                               \
+    "mov r1, r12\n\t" \
+    "ldmia r1!, {r3, r4, r5, r6}\n\t" \
+    "strb r7, [r3, r4]\n\t" \
+    "strb r2, [r3, r5]\n\t" \
+    "strb r0, [r3, r6]\n\t" \
+    "mov r0, r8\n\t" \
     "strb r0, [r3]\n\t"
 /* Sums instead of outputs. */
 #define TVM_KEEP_ARMV6M           \
-    "mov r0, r11\n\t"             \
-    "adds r0, #8\n\t"             \
-    "mov r1, r12\n\t"             \
-    "str r0, [r1]\n\t"            \
-    "ldr r3, [r1, #4]\n\t"        \
+    "mov r0, r12\n\t"             \
+    "ldr r3, [r0]\n\t"            \
+    "movs r2, r3\n\t"             \
     "mov r4, r8\n\t"              \
     "mov r5, r7\n\t"              \
     "mov r6, r9\n\t"              \
-    "stmia r3!, {r4, r5, r6}\n\t" \
+    "stmia r2!, {r4, r5, r6}\n\t" \
     "mov r4, r10\n\t"             \
-    "str r4, [r3]\n\t"            \
-    "adds r1, #20\n\t"
+    "str r4, [r2]\n\t"
 
 /* The channels of a struct tvm_pass_armv6m, which the loop keeps up to date. */
 #define TVM_CHANNELS_ARMV6M(pass, sums, finish)                                                      \
@@ -220,26 +214,24 @@ struct tvm_pass_armv6m {
             "mov r12, r6\n\t"                                                                        \
             "0:\n\t"                                                                                 \
             "mov r6, r12\n\t"                                                                        \
-            "ldr r0, [r6]\n\t"                                                                       \
+            "ldr r1, [r6]\n\t"                                                                       \
+            "adds r6, #16\n\t"                                                                       \
+            "ldmia r6!, {r0, r2, r3, r4}\n\t"                                                        \
+            "adds r1, r1, r4\n\t"                                                                    \
+            "mov lr, r3\n\t"                                                                         \
+            "ldmia r0!, {r7}\n\t"                                                                    \
             "mov r11, r0\n\t"                                                                        \
-            "ldr r7, [r0, #4]\n\t"                                                                   \
             "ldr r3, [r0]\n\t"                                                                       \
             "lsrs r3, r3, #16\n\t"                                                                   \
+            "movs r0, r2\n\t"                                                                        \
             "mov r8, r7\n\t"                                                                         \
             "mov r9, r7\n\t"                                                                         \
-            "mov r10, r7\n\t"                                                                        \
-            "adds r6, #20\n\t"                                                                       \
-            "ldmia r6!, {r0, r1, r2}\n\t"                                                            \
-            "mov lr, r2\n\t" sums finish                                                             \
+            "mov r10, r7\n\t" sums finish                                                            \
             "adds r3, #1\n\t"                                                                        \
             "mov r0, r12\n\t"                                                                        \
-            "str r3, [r0, #4]\n\t"                                                                   \
-            "ldr r4, [r1, #4]\n\t"                                                                   \
-            "adds r4, #1\n\t"                                                                        \
-            "str r4, [r1, #4]\n\t"                                                                   \
-            "ldr r4, [r1, #12]\n\t"                                                                  \
-            "subs r4, #1\n\t"                                                                        \
-            "str r4, [r1, #12]\n\t"                                                                  \
+            "str r3, [r0]\n\t"                                                                       \
+            "ldr r4, [r0, #32]\n\t"                                                                  \
+            "cmp r3, r4\n\t"                                                                         \
             "beq 1f\n\t"                                                                             \
             "b 0b\n\t"                                                                               \
             "1:"                                                                                     \
@@ -252,7 +244,7 @@ struct tvm_pass_armv6m {
 TVM_INLINE void tvm_channels_armv6m(struct tvm_pass_armv6m *pass, const int8_t *weights, const int32_t form,
                                     const bool long_runs)
 {
-    pass->weights = (uintptr_t)weights - (uintptr_t)pass->columns - 8;
+    pass->weights = (uintptr_t)weights - (uintptr_t)pass->columns - 8 - (uintptr_t)pass->output;
     if (form == TVM_SPLIT && long_runs) {
         TVM_CHANNELS_ARMV6M(pass, TVM_LONG_ARMV6M,
                             TVM_FINISH_ARMV6M(TVM_NO_SIDES_ARMV6M, TVM_NO_SIDE_ARMV6M));
@@ -272,11 +264,11 @@ TVM_INLINE void tvm_channels_armv6m(struct tvm_pass_armv6m *pass, const int8_t *
 
 TVM_INLINE void tvm_sum_armv6m(const struct tvm_pass_armv6m *pass, const int8_t *weights, uint32_t *sums)
 {
-    const int32_t run = (int32_t)((uint32_t)pass->parameters[0] >> 16);
+    const int32_t run = (int32_t)((uint32_t)pass->parameters[1] >> 16);
     const uint32_t *x = pass->columns;
 
     for (int32_t i = 0; i < 4; i++) {
-        sums[i] = (uint32_t)pass->parameters[1];
+        sums[i] = (uint32_t)pass->parameters[0];
     }
     while (x != pass->end) {
         int32_t left = 8;
@@ -301,23 +293,16 @@ TVM_INLINE void tvm_channels_armv6m(struct tvm_pass_armv6m *pass, const int8_t *
                                     const bool long_runs)
 {
     (void)long_runs;
-    for (; pass->channels > 0; pass->channels--) {
+    for (; pass->output != pass->last; pass->output++) {
         uint32_t sums[4];
-        tvm_sum_armv6m(pass, weights++, sums);
-        if (form == TVM_EXACT) {
-            uint32_t *to = (uint32_t *)pass->output;
-            for (int32_t i = 0; i < 4; i++) {
-                to[i] = sums[i];
-            }
-        } else {
-            uint8_t *to = (uint8_t *)pass->output;
-            to[0] = tvm_output_armv6m(pass->parameters, sums[0], form);
+        tvm_sum_armv6m(pass, weights++, form == TVM_EXACT ? (uint32_t *)(void *)pass->output : sums);
+        if (form != TVM_EXACT) {
+            pass->output[0] = tvm_output_armv6m(pass->parameters, sums[0], form);
             for (int32_t i = 0; i < 3; i++) {
-                to[pass->places[i]] = tvm_output_armv6m(pass->parameters, sums[i + 1], form);
+                pass->output[pass->places[i]] = tvm_output_armv6m(pass->parameters, sums[i + 1], form);
             }
-            pass->output = to + 1;
+            pass->parameters += tvm_words_armv6m(form);
         }
-        pass->parameters += tvm_words_armv6m(form);
     }
 }
 
@@ -332,11 +317,11 @@ TVM_INLINE void tvm_gemm_4_armv6m(const struct tvm_gemm_armv6m *gemm, const uint
     int32_t left = gemm->channels;
     struct tvm_pass_armv6m pass;
 
-    pass.parameters = gemm->parameters;
     pass.output = output;
     pass.places[0] = places[1];
     pass.places[1] = places[2];
     pass.places[2] = places[3];
+    pass.parameters = gemm->parameters;
     pass.columns = columns;
     pass.end = columns + 2 * gemm->length;
     for (; left > 0; left -= 8) {
@@ -344,9 +329,10 @@ TVM_INLINE void tvm_gemm_4_armv6m(const struct tvm_gemm_armv6m *gemm, const uint
         if (form == TVM_EXACT) {
             for (int32_t i = 0; i < count; i++) {
                 uint32_t sums[4];
-                pass.channels = 1;
-                pass.output = sums;
+                pass.output = (uint8_t *)sums;
+                pass.last = pass.output + 1;
                 tvm_channels_armv6m(&pass, weights + i, form, long_runs);
+                pass.parameters += tvm_words_armv6m(form);
                 for (int32_t position = 0; position < 4; position++) {
                     output[places[position]] = (uint8_t)gemm->how->rescale(gemm->how, (int32_t)sums[position],
                                                                            gemm->channels - left + i);
@@ -354,7 +340,7 @@ TVM_INLINE void tvm_gemm_4_armv6m(const struct tvm_gemm_armv6m *gemm, const uint
                 output++;
             }
         } else {
-            pass.channels = count;
+            pass.last = pass.output + count;
             tvm_channels_armv6m(&pass, weights, form, long_runs);
         }
         weights += 8 * gemm->length;

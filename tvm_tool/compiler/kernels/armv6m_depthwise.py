@@ -52,8 +52,8 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
     matrix[:, :, :across] = layer.weights.reshape(channels, rows, across)
     matrix = (matrix * scaling.moving[:, None, None]).reshape(channels, -1)
     runs = longest_runs(matrix, (STEP, STEP - 1), STEP)
-    words = np.insert(scaling.words, 1, scaling.bias, axis=1)
-    words[:, 0] += runs << 16
+    words = np.insert(scaling.words, 0, scaling.bias, axis=1)
+    words[:, 1] += runs << 16
     name = f"depthwise{rows}x{steps * STEP}_{word_of(scaling)}"
     block = block_text(
         name, BLOCK, "tvm_depthwise_rows_armv6m", f"{ARGUMENTS}, {rows}, {steps}, {scaling.form}"

@@ -48,7 +48,7 @@ def dense(layer: QLayer, _need: Need) -> Driver:
     bias = np.zeros(matrix.shape[0], np.int64)
     bias[:channels] = scaling.bias
     weights = (matrix + UNSIGNED).reshape(-1, 4, length).transpose(0, 2, 1)
-    words = np.insert(scaling.words, 1, 0, axis=1)
+    words = np.insert(scaling.words, 0, 0, axis=1)
     block = block_text(
         f"gemv4_{word_of(scaling)}",
         GEMV,
@@ -95,8 +95,8 @@ def conv2d(layer: QLayer, need: Need) -> Driver:
     long = need.optimize == "speed" and scaling.how is None
     runs = longest_runs(matrix, RUNS if long else RUNS[-1:], PASS)
     long = bool((runs != RUNS[-1]).any())
-    words = np.insert(scaling.words, 1, scaling.bias, axis=1)
-    words[:, 0] += runs << 16
+    words = np.insert(scaling.words, 0, scaling.bias, axis=1)
+    words[:, 1] += runs << 16
     name = f"gemm4{'' if long else '_short'}_{word_of(scaling)}"
     numbers = f"{scaling.form}, {'true' if long else 'false'}"
     block = block_text(name, GEMM, "tvm_gemm_4_armv6m", f"gemm, columns, output, places, {numbers}")
