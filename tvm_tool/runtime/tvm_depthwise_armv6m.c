@@ -15,7 +15,7 @@ struct band_of_rows {
     int32_t left, inside; /* columns of padding, and those of the image */
 };
 
-static void fill_words(uint32_t *to, uint32_t word, int32_t count)
+static void fill_plane(uint32_t *to, uint32_t word, int32_t count)
 {
     for (; count > 0; count--) {
         *to++ = word;
@@ -43,8 +43,8 @@ static void pack_one(uint32_t *to, const int8_t *row, int32_t shift, uint32_t ot
 }
 
 /* One channel of a band whose padding stands there already. */
-static TVM_NOINLINE void pack_band(const struct tvm_window *window, const struct band_of_rows *band,
-                                   int32_t zero, const int8_t *image, uint32_t *to)
+static TVM_NOINLINE void pack_plane(const struct tvm_window *window, const struct band_of_rows *band,
+                                    int32_t zero, const int8_t *image, uint32_t *to)
 {
     const int32_t channels = window->input_channels;
     const int32_t line = window->input_width * channels;
@@ -160,10 +160,10 @@ void tvm_depthwise_armv6m(const struct tvm_window *window, const struct tvm_dept
             band.count = (half - 1) * window->stride_height +
                          (window->kernel_height - 1) * window->dilation_height + 1;
             /* Two words more: a block takes three columns at a time. */
-            fill_words(inputs, (uint32_t)zero + ((uint32_t)zero << 16), band.count * band.columns + 2);
+            fill_plane(inputs, (uint32_t)zero + ((uint32_t)zero << 16), band.count * band.columns + 2);
             for (int32_t channel = 0; channel < channels; channel++) {
                 take_channel(depthwise, channel, taps, plane);
-                pack_band(window, &band, zero, input + channel, inputs);
+                pack_plane(window, &band, zero, input + channel, inputs);
                 compute_band(window, depthwise, plane, taps, rows, inputs, to + channel);
             }
             to += rows * plane->row_outputs;

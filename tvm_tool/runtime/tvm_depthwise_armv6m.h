@@ -79,35 +79,38 @@ struct tvm_depthwise_armv6m {
     "add r0, r0, r10\n\t" \
     ".rept %c[steps]\n\t" three("add r8, r8, r5\n\t") "add r9, r9, r2\n\t" ".endr\n\t" \
     ".endr\n\t"
-/* r2 or r3; r4 is free. */
-#define TVM_SCALE_TWO_ARMV6M(sum, side)                       \
-    "cmp " sum                                                \
-    ", r5\n\t"                                                \
-    "bls 1f\n\t"                                              \
-    "asrs " sum ", " sum                                      \
-    ", #31\n\t"                                               \
-    "mvns " sum ", " sum                                      \
-    "\n\t"                                                    \
-    "ands " sum                                               \
-    ", r5\n\t"                                                \
-    "1:\n\t"                                                  \
-    "movs r4, " sum                                           \
-    "\n\t"                                                    \
-    "muls r4, r7, r4\n\t"                                     \
-    "lsrs r4, r4, #12\n\t" side(sum) "muls " sum ", r6, " sum \
-                                     "\n\t"                   \
-                                     "adds " sum ", " sum ", r4\n\t"
-#define TVM_ONE_SIDE_ARMV6M(sum) ""
-#define TVM_TWO_SIDES_ARMV6M(sum) \
-    "cmp " sum                    \
-    ", r9\n\t"                    \
-    "bhs 1f\n\t"                  \
-    "add r4, r4, r8\n\t"          \
+/* Both sums, in r2 and r3; r4 is free. */
+#define TVM_SCALE_TWO_ARMV6M(side) \
+    ".irp sum, r2, r3\n\t"         \
+    "cmp \\sum, r5\n\t"            \
+    "bls 1f\n\t"                   \
+    "asrs \\sum, \\sum, #31\n\t"   \
+    "mvns \\sum, \\sum\n\t"        \
+    "ands \\sum, r5\n\t"           \
+    "1:\n\t"                       \
+    "movs r4, \\sum\n\t"           \
+    "muls r4, r7, r4\n\t"          \
+    "lsrs r4, r4, #12\n\t" side    \
+    "muls \\sum, r6, \\sum\n\t"    \
+    "adds \\sum, \\sum, r4\n\t"    \
+    ".endr\n\t"
+#define TVM_TWO_SIDES_ARMV6M \
+    "cmp \\sum, r9\n\t"      \
+    "bhs 1f\n\t"             \
+    "add r4, r4, r8\n\t"     \
     "1:\n\t"
 #define TVM_TAKE_SIDES_ARMV6M \
     "ldmia r1!, {r4, r5}\n\t" \
     "mov r8, r4\n\t"          \
     "mov r9, r5\n\t"
+#define TVM_AGAIN_ARMV6M               \
+    ".if %c[rows] * %c[steps] < 4\n\t" \
+    "bne 0b\n\t"                       \
+    ".else\n\t"                        \
+    "beq 1f\n\t"                       \
+    "b 0b\n\t"                         \
+    "1:\n\t"                           \
+    ".endif"
 #define TVM_ROW_ARMV6M(three, sides, side)                                        \
     do {                                                                          \
         register const uint32_t *x __asm__("r0") = inputs;                        \
@@ -129,7 +132,7 @@ struct tvm_depthwise_armv6m {
             "mov r3, r9\n\t" sides \
             "ldmia r1!, {r4, r5, r6, r7}\n\t" \
             "adds r2, r2, r4\n\t" \
-            "adds r3, r3, r4\n\t" TVM_SCALE_TWO_ARMV6M("r2", side) TVM_SCALE_TWO_ARMV6M("r3", side) \
+            "adds r3, r3, r4\n\t" TVM_SCALE_TWO_ARMV6M(side) \
             "ldmia r1!, {r4, r5, r6, r7}\n\t" \
             "adds r2, r2, r4\n\t" \
             "adds r3, r3, r4\n\t" \
@@ -141,16 +144,10 @@ struct tvm_depthwise_armv6m {
             "adds r1, r1, r6\n\t" \
             "mov lr, r1\n\t" \
             "cmp r1, r7\n\t" \
-            ".if %c[rows] * %c[steps] < 4\n\t" \
- "bne 0b\n\t" \
- ".else\n\t" \
- "beq 1f\n\t" \
- "b 0b\n\t" \
- "1:\n\t" \
- ".endif" \
+            TVM_AGAIN_ARMV6M \
             : "+r"(x), "+r"(w), "+r"(to), "+r"(pitch), "+r"(back) \
             : [rows] "i"(rows), [steps] "i"(steps) \
-            : "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory");                                                       \
+            : "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
     } while (0)
 #endif
 
@@ -203,9 +200,9 @@ TVM_INLINE void tvm_depthwise_row_armv6m(const struct tvm_depthwise_armv6m *dept
 #if TVM_ASM_ARMV6M
     plane->end = (uint32_t)(uintptr_t)(output + plane->count * plane->step);
     if (form == TVM_SPLIT && plane->apart) {
-        TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, "", TVM_ONE_SIDE_ARMV6M);
+        TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, "", "");
     } else if (form == TVM_SPLIT) {
-        TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, "", TVM_ONE_SIDE_ARMV6M);
+        TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, "", "");
     } else if (form == TVM_SIDED && plane->apart) {
         TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, TVM_TAKE_SIDES_ARMV6M, TVM_TWO_SIDES_ARMV6M);
     } else if (form == TVM_SIDED) {

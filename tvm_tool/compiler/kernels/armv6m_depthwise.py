@@ -23,8 +23,8 @@ PLANE = 16
 MOST_SCRATCH = 6144
 """Bytes within which the inputs of a band of rows stay if they can."""
 
-MOST_STEPS = 48
-"""So that a branch reaches over all of them."""
+MOST_STEPS = 24
+"""So that a branch reaches over two blocks of them."""
 
 BLOCK = (
     "const struct tvm_depthwise_armv6m *depthwise, const uint32_t *inputs, uint32_t *taps, uint8_t *output"
