@@ -111,42 +111,41 @@ struct tvm_depthwise_armv6m {
     "b 0b\n\t"                         \
     "1:\n\t"                           \
     ".endif"
-#define TVM_ROW_ARMV6M(three, sides, side)                                        \
-    do {                                                                          \
-        register const uint32_t *x __asm__("r0") = inputs;                        \
-        register const uint32_t *w __asm__("r1") = taps;                          \
-        register uint8_t *to __asm__("r2") = output;                              \
-        register int32_t pitch __asm__("r3") = 4 * depthwise->pitch - 12 * steps; \
-        register int32_t back __asm__("r4") =                                     \
-            4 * (depthwise->move - (rows - 1) * depthwise->pitch) - 12 * steps;   \
-        __asm__ volatile( \
-            ".syntax unified\n\t" \
-            "mov lr, r2\n\t" \
-            "mov r10, r3\n\t" \
-            "mov r12, r4\n\t" \
-            "mov r11, r1\n\t" \
-            "0:\n\t" \
-            "mov r1, r11\n\t" TVM_SUMS_ARMV6M(three) \
-            "add r0, r0, r12\n\t" \
-            "mov r2, r8\n\t" \
-            "mov r3, r9\n\t" sides \
-            "ldmia r1!, {r4, r5, r6, r7}\n\t" \
-            "adds r2, r2, r4\n\t" \
-            "adds r3, r3, r4\n\t" TVM_SCALE_TWO_ARMV6M(side) \
-            "ldmia r1!, {r4, r5, r6, r7}\n\t" \
-            "adds r2, r2, r4\n\t" \
-            "adds r3, r3, r4\n\t" \
-            "lsrs r2, r2, #24\n\t" \
-            "lsrs r3, r3, #24\n\t" \
-            "mov r1, lr\n\t" \
-            "strb r3, [r1, r5]\n\t" \
-            "strb r2, [r1]\n\t" \
-            "adds r1, r1, r6\n\t" \
-            "mov lr, r1\n\t" \
-            "cmp r1, r7\n\t" \
-            TVM_AGAIN_ARMV6M \
-            : "+r"(x), "+r"(w), "+r"(to), "+r"(pitch), "+r"(back) \
-            : [rows] "i"(rows), [steps] "i"(steps) \
+#define TVM_ROW_ARMV6M(sums, sides, scale)                                              \
+    do {                                                                                \
+        register const uint32_t *x __asm__("r0") = inputs;                              \
+        register const uint32_t *w __asm__("r1") = taps;                                \
+        register uint8_t *to __asm__("r2") = output;                                    \
+        register int32_t pitch __asm__("r3") = 4 * depthwise->pitch - 12 * steps;       \
+        register int32_t back __asm__("r4") =                                           \
+            4 * (depthwise->move - (rows - 1) * depthwise->pitch) - 12 * steps;         \
+        __asm__ volatile(                                                               \
+            ".syntax unified\n\t"                                                       \
+            "mov lr, r2\n\t"                                                            \
+            "mov r10, r3\n\t"                                                           \
+            "mov r12, r4\n\t"                                                           \
+            "mov r11, r1\n\t"                                                           \
+            "0:\n\t"                                                                    \
+            "mov r1, r11\n\t" sums                                                      \
+            "add r0, r0, r12\n\t"                                                       \
+            "mov r2, r8\n\t"                                                            \
+            "mov r3, r9\n\t" sides                                                      \
+            "ldmia r1!, {r4, r5, r6, r7}\n\t"                                           \
+            "adds r2, r2, r4\n\t"                                                       \
+            "adds r3, r3, r4\n\t" scale                                                 \
+            "ldmia r1!, {r4, r5, r6, r7}\n\t"                                           \
+            "adds r2, r2, r4\n\t"                                                       \
+            "adds r3, r3, r4\n\t"                                                       \
+            "lsrs r2, r2, #24\n\t"                                                      \
+            "lsrs r3, r3, #24\n\t"                                                      \
+            "mov r1, lr\n\t"                                                            \
+            "strb r3, [r1, r5]\n\t"                                                     \
+            "strb r2, [r1]\n\t"                                                         \
+            "adds r1, r1, r6\n\t"                                                       \
+            "mov lr, r1\n\t"                                                            \
+            "cmp r1, r7\n\t" TVM_AGAIN_ARMV6M                                           \
+            : "+r"(x), "+r"(w), "+r"(to), "+r"(pitch), "+r"(back)                       \
+            : [rows] "i"(rows), [steps] "i"(steps)                                      \
             : "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory"); \
     } while (0)
 #endif
@@ -200,13 +199,15 @@ TVM_INLINE void tvm_depthwise_row_armv6m(const struct tvm_depthwise_armv6m *dept
 #if TVM_ASM_ARMV6M
     plane->end = (uint32_t)(uintptr_t)(output + plane->count * plane->step);
     if (form == TVM_SPLIT && plane->apart) {
-        TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, "", "");
+        TVM_ROW_ARMV6M(TVM_SUMS_ARMV6M(TVM_APART_AT_ARMV6M), "", TVM_SCALE_TWO_ARMV6M(""));
     } else if (form == TVM_SPLIT) {
-        TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, "", "");
+        TVM_ROW_ARMV6M(TVM_SUMS_ARMV6M(TVM_WHOLE_ARMV6M), "", TVM_SCALE_TWO_ARMV6M(""));
     } else if (form == TVM_SIDED && plane->apart) {
-        TVM_ROW_ARMV6M(TVM_APART_AT_ARMV6M, TVM_TAKE_SIDES_ARMV6M, TVM_TWO_SIDES_ARMV6M);
+        TVM_ROW_ARMV6M(TVM_SUMS_ARMV6M(TVM_APART_AT_ARMV6M), TVM_TAKE_SIDES_ARMV6M,
+                       TVM_SCALE_TWO_ARMV6M(TVM_TWO_SIDES_ARMV6M));
     } else if (form == TVM_SIDED) {
-        TVM_ROW_ARMV6M(TVM_WHOLE_ARMV6M, TVM_TAKE_SIDES_ARMV6M, TVM_TWO_SIDES_ARMV6M);
+        TVM_ROW_ARMV6M(TVM_SUMS_ARMV6M(TVM_WHOLE_ARMV6M), TVM_TAKE_SIDES_ARMV6M,
+                       TVM_SCALE_TWO_ARMV6M(TVM_TWO_SIDES_ARMV6M));
     }
     if (form != TVM_EXACT) {
         return;
