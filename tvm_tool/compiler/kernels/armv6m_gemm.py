@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -135,18 +136,14 @@ def _product(layer: QLayer) -> QDense | None:
 def _as_conv2d(layer: QDense) -> QConv2D:
     """`layer` as a 1x1 convolution of a column of pixels."""
     channels, depth = layer.weights.shape
-    return QConv2D(
-        x=layer.x,
-        y=layer.y,
-        input=(layer.rows, 1, depth),
-        output=(layer.rows, 1, channels),
-        weights=layer.weights.reshape(channels, 1, 1, depth),
-        weight_scales=layer.weight_scales,
-        weight_zeros=layer.weight_zeros,
-        bias=layer.bias,
-        clamp=layer.clamp,
-        rounding=layer.rounding,
-    )
+    same = {field.name: getattr(layer, field.name) for field in dataclasses.fields(layer)}
+    del same["rows"]
+    column = {
+        "input": (layer.rows, 1, depth),
+        "output": (layer.rows, 1, channels),
+        "weights": layer.weights.reshape(channels, 1, 1, depth),
+    }
+    return QConv2D(**{**same, **column})
 
 
 def _slots(layer: QConv2D) -> int:

@@ -12,6 +12,7 @@ away from zero need another C below zero. M is sought so that all thresholds sta
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,9 +96,9 @@ def scaling_of(layer: QConv2D | QDense) -> Scaling:
 
 
 def _one(exact: Rescaling) -> Rescaling:
-    return Rescaling(
-        exact.rounding, exact.multipliers[:1], exact.shifts[:1], exact.zero, exact.low, exact.high
-    )
+    """How the first channel alone is rescaled."""
+    parts = {field.name: getattr(exact, field.name) for field in dataclasses.fields(exact)}
+    return dataclasses.replace(exact, **{k: v[:1] for k, v in parts.items() if isinstance(v, np.ndarray)})
 
 
 def _search(
