@@ -56,17 +56,17 @@
           "bne " label "b\n\t"
 #define TVM_SHORT_ARMV6M \
     TVM_PASS_ARMV6M("2", TVM_RUN_2_ARMV6M TVM_RUN_2_ARMV6M TVM_RUN_2_ARMV6M TVM_RUN_2_ARMV6M)
+/* The run is in the two highest bits of r3, as flags N and Z say. */
 #define TVM_LONG_ARMV6M \
-    "cmp r3, #3\n\t" \
-    "bls 6f\n\t" \
+    "bpl 6f\n\t" \
     "b 4f\n\t" \
     "6:\n\t" \
-    "beq 3f\n\t" TVM_SHORT_ARMV6M \
+    "bne 3f\n\t" TVM_SHORT_ARMV6M \
     "b 9f\n\t" TVM_PASS_ARMV6M("3", TVM_RUN_3_ARMV6M TVM_RUN_3_ARMV6M TVM_RUN_2_ARMV6M) \
     "b 9f\n\t" \
     "4:\n\t" \
-    "cmp r3, #8\n\t" \
-    "beq 8f\n\t" TVM_PASS_ARMV6M("5", TVM_RUN_4_ARMV6M TVM_RUN_4_ARMV6M) \
+    "lsls r3, r3, #1\n\t" \
+    "bmi 8f\n\t" TVM_PASS_ARMV6M("5", TVM_RUN_4_ARMV6M TVM_RUN_4_ARMV6M) \
     "b 9f\n\t" TVM_PASS_ARMV6M("8", TVM_RUN_8_ARMV6M) \
     "9:\n\t"
 
@@ -100,8 +100,11 @@
     "mov lr, r2\n\t"
 #define TVM_FINISH_ARMV6M(sides, side) \
     "mov r0, r11\n\t" \
-    "ldmia r0!, {r3, r4, r5, r6}\n\t" sides \
-    "uxth r3, r3\n\t" \
+    "ldmia r0!, {r4, r5, r6}\n\t" sides \
+    "lsls r3, r4, #20\n\t" \
+    "lsrs r3, r3, #20\n\t" \
+    "lsrs r4, r4, #12\n\t" \
+    "lsrs r5, r5, #2\n\t" \
     "mov r2, r12\n\t" \
     "str r0, [r2, #16]\n\t" \
     TVM_SCALE_ARMV6M("r7", side) \
@@ -144,12 +147,12 @@
             "mov lr, r3\n\t"                                                                         \
             "ldmia r0!, {r7}\n\t"                                                                    \
             "mov r11, r0\n\t"                                                                        \
-            "ldr r3, [r0]\n\t"                                                                       \
-            "lsrs r3, r3, #16\n\t"                                                                   \
+            "ldr r3, [r0, #4]\n\t"                                                                   \
             "movs r0, r2\n\t"                                                                        \
             "mov r8, r7\n\t"                                                                         \
             "mov r9, r7\n\t"                                                                         \
-            "mov r10, r7\n\t" sums finish                                                            \
+            "mov r10, r7\n\t"                                                                        \
+            "lsls r3, r3, #30\n\t" sums finish                                                       \
             "adds r3, #1\n\t"                                                                        \
             "mov r0, r12\n\t"                                                                        \
             "str r3, [r0]\n\t"                                                                       \

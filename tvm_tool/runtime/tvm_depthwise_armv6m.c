@@ -111,20 +111,19 @@ static void take_channel(const struct tvm_depthwise_armv6m *depthwise, int32_t c
 {
     const int32_t *parameters = depthwise->parameters + channel * depthwise->words;
     const int8_t *weights = depthwise->weights + channel * depthwise->taps;
-    const uint32_t low = (uint32_t)parameters[1];
 
     plane->channel = channel;
-    plane->apart = low >> 16 == 2;
-    plane->low = low & 0xffffu;
+    plane->apart = (parameters[2] & 3) == 0;
     plane->bias = (uint32_t)parameters[0];
+    plane->limit = (uint32_t)parameters[1] >> 12;
+    plane->low = (uint32_t)parameters[1] & 0xfffu;
+    plane->high = (uint32_t)parameters[2] >> 2;
     if (depthwise->words > tvm_words_armv6m(TVM_EXACT)) {
-        plane->limit = (uint32_t)parameters[2];
-        plane->high = (uint32_t)parameters[3];
-        plane->addend = (uint32_t)parameters[4];
+        plane->addend = (uint32_t)parameters[3];
     }
     if (depthwise->words > tvm_words_armv6m(TVM_SPLIT)) {
-        plane->below = (uint32_t)parameters[5];
-        plane->zero = (uint32_t)parameters[6];
+        plane->below = (uint32_t)parameters[4];
+        plane->zero = (uint32_t)parameters[5];
     }
     for (int32_t i = 0; i < depthwise->taps; i++) {
         taps[i] = (uint32_t)weights[i];

@@ -176,11 +176,10 @@ TVM_INLINE uint8_t tvm_plane_output_armv6m(const struct tvm_depthwise_armv6m *de
                                            const struct tvm_plane_armv6m *plane, uint32_t sum,
                                            const int32_t form)
 {
-    const int32_t parameters[7] = {
+    const int32_t parameters[6] = {
         0,
-        (int32_t)plane->low,
-        (int32_t)plane->limit,
-        (int32_t)plane->high,
+        (int32_t)(plane->limit << 12 | plane->low),
+        (int32_t)(plane->high << 2),
         (int32_t)plane->addend,
         (int32_t)plane->below,
         (int32_t)plane->zero,

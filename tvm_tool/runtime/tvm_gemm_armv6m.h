@@ -19,8 +19,8 @@ typedef void (*tvm_gemm_block_armv6m)(const struct tvm_gemm_armv6m *gemm, const 
                                       uint8_t *output, const int32_t *places);
 
 /* Weights are [channels / 8][length][8], bytes; `length` is a multiple of 8. Parameters of each channel: the
- * bias; the run, 2, 3, 4 or 8, times 65536, plus `low`; then, unless the form is exact, limit, high, addend,
- * and, if it is sided, below and zero. */
+ * bias; limit * 2^12 + low; high * 4 + 0, 1, 2 or 3 for runs of 2, 3, 4 or 8; then, unless the form is exact,
+ * addend and, if it is sided, below and zero. */
 struct tvm_gemm_armv6m {
     tvm_gemm_block_armv6m block;
     const int8_t *weights;
@@ -39,22 +39,23 @@ enum { TVM_SPLIT, TVM_SIDED, TVM_EXACT };
 /* Words of the parameters of a channel. */
 TVM_INLINE int32_t tvm_words_armv6m(const int32_t form)
 {
-    return form == TVM_SPLIT ? 5 : form == TVM_SIDED ? 7 : 2;
+    return form == TVM_SPLIT ? 4 : form == TVM_SIDED ? 6 : 3;
 }
 
 TVM_INLINE uint8_t tvm_output_armv6m(const int32_t *parameters, uint32_t sum, const int32_t form)
 {
-    const uint32_t low = (uint32_t)parameters[1] & 0xffffu;
-    const uint32_t limit = (uint32_t)parameters[2];
+    const uint32_t low = (uint32_t)parameters[1] & 0xfffu;
+    const uint32_t limit = (uint32_t)parameters[1] >> 12;
+    const uint32_t high = (uint32_t)parameters[2] >> 2;
     uint32_t value;
 
     if (sum > limit) {
         /* Negative sums are above it too. */
         sum = ~(uint32_t)tvm_shift_right((int32_t)sum, 31) & limit;
     }
-    value = sum * (uint32_t)parameters[3] + (sum * low >> 12) + (uint32_t)parameters[4];
-    if (form == TVM_SIDED && sum < (uint32_t)parameters[6]) {
-        value += (uint32_t)parameters[5];
+    value = sum * high + (sum * low >> 12) + (uint32_t)parameters[3];
+    if (form == TVM_SIDED && sum < (uint32_t)parameters[5]) {
+        value += (uint32_t)parameters[4];
     }
     return (uint8_t)(value >> 24);
 }
@@ -102,7 +103,8 @@ TVM_INLINE void tvm_channels_armv6m(struct tvm_pass_armv6m *pass, const int8_t *
 
 TVM_INLINE void tvm_sum_armv6m(const struct tvm_pass_armv6m *pass, const int8_t *weights, uint32_t *sums)
 {
-    const int32_t run = (int32_t)((uint32_t)pass->parameters[1] >> 16);
+    const int32_t code = pass->parameters[2] & 3;
+    const int32_t run = code == 3 ? 8 : code + 2;
     const uint32_t *x = pass->columns;
 
     for (int32_t i = 0; i < 4; i++) {

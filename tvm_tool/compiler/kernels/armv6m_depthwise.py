@@ -8,7 +8,7 @@ import numpy as np
 
 from ..layers import Array, Driver, Need
 from ..quantized_layers import QConv2D, QLayer
-from .armv6m_gemm import EXACT, WORD, block_text, declaration, longest_runs, pointer, word_of
+from .armv6m_gemm import EXACT, WORD, block_text, declaration, longest_runs, pack_parameters, pointer, word_of
 from .armv6m_scaling import scaling_of
 from .declined import DeclinedError
 from .dsp_packing import check_types, int32
@@ -52,8 +52,7 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
     matrix[:, :, :across] = layer.weights.reshape(channels, rows, across)
     matrix = (matrix * scaling.moving[:, None, None]).reshape(channels, -1)
     runs = longest_runs(matrix, (STEP, STEP - 1), STEP)
-    words = np.insert(scaling.words, 0, scaling.bias, axis=1)
-    words[:, 1] += runs << 16
+    words = pack_parameters(scaling, scaling.bias, runs)
     name = f"depthwise{rows}x{steps * STEP}_{word_of(scaling)}"
     block = block_text(
         name, BLOCK, "tvm_depthwise_rows_armv6m", f"{ARGUMENTS}, {rows}, {steps}, {scaling.form}"

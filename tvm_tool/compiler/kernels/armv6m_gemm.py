@@ -9,7 +9,7 @@ import numpy as np
 
 from ..layers import Array, Driver, Need
 from ..quantized_layers import QConv2D, QDense, QLayer
-from .armv6m_scaling import Scaling, scaling_of
+from .armv6m_scaling import SPLIT, Scaling, scaling_of
 from .declined import DeclinedError
 from .dsp_packing import check_types, int32
 from .q_common import window_of
@@ -49,7 +49,7 @@ def dense(layer: QLayer, _need: Need) -> Driver:
     bias = np.zeros(matrix.shape[0], np.int64)
     bias[:channels] = scaling.bias
     weights = (matrix + UNSIGNED).reshape(-1, 4, length).transpose(0, 2, 1)
-    words = np.insert(scaling.words, 0, 0, axis=1)
+    words = pack_parameters(scaling, np.zeros(channels, np.int64), np.full(channels, RUNS[-1]))
     block = block_text(
         f"gemv4_{word_of(scaling)}",
         GEMV,
@@ -96,8 +96,7 @@ def conv2d(layer: QLayer, need: Need) -> Driver:
     long = need.optimize == "speed" and scaling.how is None
     runs = longest_runs(matrix, RUNS if long else RUNS[-1:], PASS)
     long = bool((runs != RUNS[-1]).any())
-    words = np.insert(scaling.words, 0, scaling.bias, axis=1)
-    words[:, 1] += runs << 16
+    words = pack_parameters(scaling, scaling.bias, runs)
     name = f"gemm4{'' if long else '_short'}_{word_of(scaling)}"
     numbers = f"{scaling.form}, {'true' if long else 'false'}"
     block = block_text(name, GEMM, "tvm_gemm_4_armv6m", f"gemm, columns, output, places, {numbers}")
@@ -168,6 +167,16 @@ def longest_runs(matrix: Array, choices: tuple[int, ...], length: int) -> Array:
     if not found.all():
         raise DeclinedError("weights of -128 side by side")
     return found
+
+
+def pack_parameters(scaling: Scaling, bias: Array, runs: Array) -> Array:
+    """What follows the sums of a channel, as tvm_gemm_armv6m has it: int64 [channels, words]."""
+    rest, limit, high = scaling.words.T[:3]
+    codes = np.searchsorted(RUNS[::-1], runs)
+    words: Array = np.stack(
+        [bias, (limit << SPLIT) + rest, (high << 2) + codes, *scaling.words.T[3:]], axis=1
+    )
+    return words
 
 
 def _side_by_side(matrix: Array) -> Array:

@@ -29,6 +29,9 @@ SPLIT = 12
 SUM_BITS = 32 - SPLIT
 """Sums between a channel's first and last threshold stay below 2^20."""
 
+HIGH_BITS = 30
+"""Bits of the upper part of a multiplier."""
+
 OUTPUT_BITS = 24
 UNIT = 1 << (OUTPUT_BITS + SPLIT)
 """One output, in units of what is shifted out."""
@@ -44,7 +47,7 @@ class Scaling:
     Attributes:
         bias: int64 by channel; the zero point of the input and the first threshold are in it.
         words: int64 [channels, n]: the rest of M, limit, M / 2^SPLIT, C; if `sided`, also what C is more
-            below the sum 0, and where that is. Nothing but a 0 if there is `how`.
+            below the sum 0, and where that is. Three zeros if there is `how`.
         moving: by channel, whether its output is not always the same; where it is, weights have to be 0.
         how: declaration of ``how`` if there is no such form.
     """
@@ -92,7 +95,7 @@ def scaling_of(layer: QConv2D | QDense) -> Scaling:
     if np.maximum(-low, high).max() >= 1 << WORD_BITS:
         raise DeclinedError(f"sums do not fit {WORD_BITS + 1} bits")
     how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
-    return Scaling(bias, np.zeros((bias.size, 1), np.int64), np.ones_like(moving), how=how)
+    return Scaling(bias, np.zeros((bias.size, 3), np.int64), np.ones_like(moving), how=how)
 
 
 def _one(exact: Rescaling) -> Rescaling:
@@ -191,6 +194,8 @@ def _line(points: Array, slope: float, sided: bool) -> tuple[int, int, int] | No
         else:
             high -= third
     multiplier = max(range(low, high + 1), key=room)
+    if multiplier >> SPLIT >= 1 << HIGH_BITS:
+        return None
     addends = []
     for side in sides:
         least, most = _between(side, multiplier)
