@@ -92,8 +92,7 @@ struct four_windows {
     int32_t rows[4], columns[4]; /* where their windows begin, row and column apart, in bytes */
     int32_t offsets[4];          /* of the inputs that come next */
     int32_t places[4];           /* of their outputs */
-    int32_t x;                   /* of the next position */
-    int32_t top, row;            /* where its window begins: row of the padded image, and in bytes */
+    int32_t top, row, column;    /* where the next one begins: row of the padded image; both in bytes */
     int32_t next;                /* row of the padded image that the ring lacks */
 };
 
@@ -107,19 +106,21 @@ static TVM_NOINLINE int32_t take_four(const struct tvm_window *window, const str
                                       int32_t left, struct four_windows *four)
 {
     const int32_t move = window->stride_width * window->input_channels;
-    int32_t bottom = 0;
+    const int32_t end = window->output_width * move;
+    int32_t place = 0;
+    int32_t top = 0;
 
     for (int32_t i = 0; i < 4; i++) {
-        const int32_t last = left - 1 < i ? left - 1 : i;
-        four->places[i] = last * window->output_channels;
+        four->places[i] = place;
         four->rows[i] = four->row;
-        four->columns[i] = four->x * move;
-        bottom = four->top + (window->kernel_height - 1) * window->dilation_height;
+        four->columns[i] = four->column;
+        top = four->top;
         if (i < left - 1) {
-            four->x++;
-            if (four->x == window->output_width) {
-                four->x = 0;
-                four->top += window->stride_height;
+            place += window->output_channels;
+            four->column += move;
+            if (four->column == end) {
+                four->column = 0;
+                four->top = top + window->stride_height;
                 four->row += window->stride_height * bytes->row;
                 if (four->row >= bytes->size) {
                     four->row -= bytes->size;
@@ -127,7 +128,7 @@ static TVM_NOINLINE int32_t take_four(const struct tvm_window *window, const str
             }
         }
     }
-    return bottom;
+    return top + (window->kernel_height - 1) * window->dilation_height;
 }
 
 /* All inputs of four positions. */
@@ -172,7 +173,7 @@ void tvm_conv2d_armv6m(const struct tvm_window *window, const struct tvm_gemm_ar
     }
     for (int32_t image = 0; image < window->batch; image++) {
         int32_t left = window->output_height * window->output_width;
-        four->x = 0;
+        four->column = 0;
         four->top = 0;
         four->row = 0;
         four->next = 0;
