@@ -104,7 +104,7 @@ def coarse_layer(bias: int) -> QDense:
 
 
 def test_sums_that_are_too_large_are_declined() -> None:
-    with pytest.raises(DeclinedError, match="do not fit"):
+    with pytest.raises(DeclinedError, match="too large"):
         scaling_of(coarse_layer(2**30))
 
 

@@ -75,8 +75,7 @@ struct tvm_pass_armv6m {
     int32_t places[3];
     const int32_t *parameters;
     const uint32_t *columns, *end;
-    uintptr_t
-        weights; /* how far they are behind output and columns: two words of these belong to eight of them */
+    uintptr_t weights; /* how far they are behind output, columns and one input */
     const uint8_t *last;
 };
 

@@ -53,13 +53,11 @@ TVM_INLINE const int8_t *tvm_sum_channels_armv6m(const uint32_t *inputs, const u
                      "ldr r4, [r3]\n\t"
                      "mov r11, r4\n\t"
                      "1:\n\t"
-                     "ldmia r0!, {r3, r4, r5, r6}\n\t" /* */
-                     TVM_FOUR_PRODUCTS_ARMV6M("r3", "0", "1", "2", "3")
+                     "ldmia r0!, {r3, r4, r5, r6}\n\t" TVM_FOUR_PRODUCTS_ARMV6M("r3", "0", "1", "2", "3")
                      TVM_FOUR_PRODUCTS_ARMV6M("r4", "4", "5", "6", "7")
                      TVM_FOUR_PRODUCTS_ARMV6M("r5", "8", "9", "10", "11")
                      TVM_FOUR_PRODUCTS_ARMV6M("r6", "12", "13", "14", "15")
-                     "ldmia r0!, {r3, r4, r5, r6}\n\t" /* */
-                     TVM_FOUR_PRODUCTS_ARMV6M("r3", "16", "17", "18", "19")
+                     "ldmia r0!, {r3, r4, r5, r6}\n\t" TVM_FOUR_PRODUCTS_ARMV6M("r3", "16", "17", "18", "19")
                      TVM_FOUR_PRODUCTS_ARMV6M("r4", "20", "21", "22", "23")
                      TVM_FOUR_PRODUCTS_ARMV6M("r5", "24", "25", "26", "27")
                      TVM_FOUR_PRODUCTS_ARMV6M("r6", "28", "29", "30", "31")

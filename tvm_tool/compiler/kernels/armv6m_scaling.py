@@ -37,7 +37,7 @@ UNIT = 1 << (OUTPUT_BITS + SPLIT)
 """One output, in units of what is shifted out."""
 
 WORD_BITS = 30
-"""Sums as they are stay below 2^30."""
+"""Sums as they are stay below 2^30, so that 32 bits hold them whatever is taken off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +76,12 @@ def scaling_of(layer: QConv2D | QDense) -> Scaling:
     least, most = LIMITS["int8"]
     low = bias + np.where(weights > 0, weights * least, weights * most).sum(axis=1)
     high = bias + np.where(weights > 0, weights * most, weights * least).sum(axis=1)
+    reach = np.maximum(-low, high)
     exact = rescaling_of(layer)
     moving: Array = exact.outputs(low) != exact.outputs(high)
-    if np.maximum(-low, high)[moving].max(initial=0) >= 1 << WORD_BITS:
-        raise DeclinedError(f"sums do not fit {WORD_BITS + 1} bits")
-    if exact.alike and np.maximum(-low, high).max() < 1 << WORD_BITS:
+    if reach.max() >= 1 << 31 or reach[moving].max(initial=0) >= 1 << WORD_BITS:
+        raise DeclinedError("sums are too large")
+    if exact.alike and reach.max() < 1 << WORD_BITS:
         # One form for all channels, which then need not be stored for each.
         one = _one(exact)
         found = _search(one, low.min(keepdims=True), high.max(keepdims=True))
@@ -92,8 +93,8 @@ def scaling_of(layer: QConv2D | QDense) -> Scaling:
     if found is not None:
         words, start, sided = found
         return Scaling((bias - start) * moving, words, moving, sided)
-    if np.maximum(-low, high).max() >= 1 << WORD_BITS:
-        raise DeclinedError(f"sums do not fit {WORD_BITS + 1} bits")
+    if reach.max() >= 1 << WORD_BITS:
+        raise DeclinedError("sums are too large")
     how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
     return Scaling(bias, np.zeros((bias.size, 3), np.int64), np.ones_like(moving), how=how)
 
