@@ -24,6 +24,10 @@ from ..quantized_layers import (
     QSoftmax,
     QTable,
 )
+from .armv6m_add import add as add_by_table
+from .armv6m_depthwise import depthwise as depthwise_of_halves
+from .armv6m_gemm import conv2d as conv2d_of_four
+from .armv6m_gemm import dense as dense_of_one
 from .declined import DeclinedError
 from .dsp_add import add
 from .dsp_any import convolution, transposed
@@ -59,7 +63,13 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
     QTable: (bytewise,),
 }
 
-CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
+ARMV6M: Mapping[type, tuple[Candidate, ...]] = {
+    QConv2D: (dense_of_one, depthwise_of_halves, conv2d_of_four),
+    QDense: (dense_of_one, conv2d_of_four),
+    QBinary: (add_by_table,),
+}
+
+CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP, "armv6m": ARMV6M}
 """By instruction set and layer; a core with Helium has the DSP extension too."""
 
 GENERAL: tuple[Candidate, ...] = (depthwise_direct, convolution)
