@@ -30,6 +30,9 @@ from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
 from .dsp_conv2d import dense as dense_row
 from .dsp_depthwise import depthwise
 from .dsp_pool2d import pool
+from .pair_conv2d import conv2d as conv2d_of_pairs
+from .pair_conv2d import dense as dense_of_eight
+from .pair_depthwise import depthwise as depthwise_of_pairs
 from .q_binary import binary
 from .q_conv2d import conv2d
 from .q_conv2d_transposed import conv2d_transposed
@@ -50,7 +53,18 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
     QPool2D: (pool,),
 }
 
-CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
+PAIR: Mapping[type, tuple[Candidate, ...]] = {
+    QConv2D: (dense_of_eight, depthwise_of_pairs, conv2d_of_pairs),
+    QDense: (dense_of_eight, conv2d_of_pairs),
+    QBinary: (add,),
+}
+
+CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {
+    "dsp": DSP,
+    "mve": DSP,
+    "armv7m": PAIR,
+    "rv32": PAIR,
+}
 """By instruction set and layer; a core with Helium has the DSP extension too."""
 
 SCALAR: Mapping[type, Callable[[Any], Driver]] = {
