@@ -79,7 +79,8 @@ TVM_INLINE int8_t tvm_output_pair(const struct tvm_form_pair *how, int32_t sum, 
         value = (int32_t)tvm_shift_right_64((int64_t)sum * how->multiplier, 32);
         value = tvm_shift_right(value + how->addend, form);
     } else {
-        value = tvm_multiply_high(sum, how->multiplier);
+        const int64_t product = (int64_t)(2 * sum) * how->multiplier;
+        value = (int32_t)tvm_shift_right_64(product, 32) + (int32_t)((uint32_t)product >> 31);
         value = tvm_shift_right(value + tvm_shift_right(value, 31) + how->addend, how->shift);
     }
     return (int8_t)(limited ? tvm_limit_s8(value, how->low, how->high) : tvm_saturate_pair(value));

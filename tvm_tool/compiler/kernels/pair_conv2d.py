@@ -26,16 +26,13 @@ FOUR = 80
 """Bytes that say where four positions are."""
 
 WORD = 4
-EIGHT = 8
-"""Channels that are computed together at one position."""
-
 PRODUCTS = (
     "const uint32_t *columns, const uint32_t *end, const int8_t *weights, const int32_t *parameters, "
     "int32_t *sums"
 )
 FINISH = "const struct tvm_gemm_pair *gemm, const uint32_t *columns, int8_t *output, const int32_t *places"
-EIGHT_SUMS = "const int8_t *from, const int8_t *end, const int8_t *weights, int32_t *sums"
-GEMV = "const struct tvm_gemv_pair *gemv, tvm_eight_pair eight, const int8_t *input, void *output"
+CHANNELS = "const int8_t *from, const int8_t *end, const int8_t *weights, int32_t *sums"
+GEMV = "const struct tvm_gemv_pair *gemv, const int8_t *input, void *output"
 
 
 def dense(layer: QLayer, need: Need) -> Driver:
@@ -45,40 +42,48 @@ def dense(layer: QLayer, need: Need) -> Driver:
         raise DeclinedError("not one row")
     finish = finish_rounded_down(product)
     channels, depth = product.weights.shape
-    padded = np.zeros((-(-channels // EIGHT) * EIGHT, depth), np.int8)
+    speed = need.optimize == "speed"
+    together = 16 if speed and need.isa == "rv32" and channels % 16 == 0 else 8
+    padded = np.zeros((-(-channels // together) * together, depth), np.int8)
     padded[:channels] = product.weights * finish.moving[:, None].astype(np.int8)
-    most = 8 if need.optimize == "speed" else 2
-    unroll = next(n for n in (8, 4, 2, 1) if n <= most and depth % n == 0)
-    parameters = finish.bias[:, None]
+    count = next(n for n in (8, 4, 2, 1) if depth % n == 0 and (speed or n < 4))
     if finish.alike:
         words = np.concatenate([finish.words[0], finish.bias])
     else:
-        words = np.concatenate([parameters, finish.words], axis=1)
-    eight = block_text(
-        f"products8_by{unroll}", EIGHT_SUMS, "tvm_eight_sums_pair", f"from, end, weights, sums, {unroll}"
+        words = np.concatenate([finish.bias[:, None], finish.words], axis=1)
+    products = block_text(
+        f"products1x{together}_by{count}",
+        CHANNELS,
+        f"tvm_sum_{together}_channels_pair",
+        f"from, end, weights, sums, {count}",
     )
+    alike = "true" if finish.alike else "false"
     block = block_text(
-        f"gemv8_{'alike_' if finish.alike else ''}{finish.name}",
+        f"finish1x{together}_{'alike_' if finish.alike else ''}{finish.name}",
         GEMV,
-        "tvm_gemv_8_pair",
-        f"gemv, eight, input, output, {'true' if finish.alike else 'false'}, {literals(finish)}",
+        "tvm_gemv_any_pair",
+        f"gemv, input, output, {together}, {alike}, {literals(finish)}",
     )
-    fields = f"@weights@, @parameters@, {depth}, {channels}, {finish.low}, {finish.high}, {finish.pointer}"
-    call = f"{next(iter(block))}(&gemv, {next(iter(eight))}, input, output);"
+    fields = f"{next(iter(products))}, @weights@, @parameters@, {depth}, {channels}"
+    limits = f"{finish.low}, {finish.high}, {finish.pointer}"
     return Driver(
         kernel="dense_pair",
         body="\n".join(
-            [*finish.declaration, f"static const struct tvm_gemv_pair gemv = {{{fields}}};", call]
+            [
+                *finish.declaration,
+                f"static const struct tvm_gemv_pair gemv = {{{fields}, {limits}}};",
+                f"{next(iter(block))}(&gemv, input, output);",
+            ]
         ),
         constants={
-            "weights": padded.reshape(-1, EIGHT, depth).transpose(0, 2, 1).ravel(),
+            "weights": padded.reshape(-1, together, depth).transpose(0, 2, 1).ravel(),
             "parameters": int32(words),
             **finish.constants,
         },
         runtime=RUNTIME,
         macs=product.weights.size,
         headers=("tvm_gemv_pair.h",),
-        blocks={**eight, **block},
+        blocks={**products, **block},
     )
 
 
