@@ -22,7 +22,7 @@ class Core:
         fpu_name: value of ``-mfpu``, or None for a core without FPU.
         float_abi: ``soft``, ``softfp`` or ``hard``.
         abi: value of ``-mabi``, for RISC-V.
-        isa: kernel set: ``scalar``, ``armv6m``, ``dsp``, ``mve`` or ``rv32``.
+        isa: kernel set: ``scalar``, ``armv6m``, ``armv7m``, ``dsp``, ``mve`` or ``rv32``.
         toolchain: prefix of the compiler's programs.
         toolchain_packages: Debian's packages of the toolchain.
         libc: options of compiler and link that choose a small C library.
@@ -73,7 +73,7 @@ class Core:
 _CORES = (
     Core("cortex-m0", "cortex-m0", "armv6s-m", "armv6m"),
     Core("cortex-m0plus", "cortex-m0plus", "armv6s-m", "armv6m"),
-    Core("cortex-m3", "cortex-m3", "armv7-m", "scalar"),
+    Core("cortex-m3", "cortex-m3", "armv7-m", "armv7m"),
     Core("cortex-m4", "cortex-m4", "armv7e-m", "dsp"),
     Core("cortex-m4f", "cortex-m4", "armv7e-m", "dsp", "fpv4-sp-d16", "hard"),
     # A single-precision image also runs on an M7 whose FPU has double precision.

@@ -20,7 +20,7 @@ M3, M4F, M4 = core_named("cortex-m3"), core_named("cortex-m4f"), core_named("cor
 def test_flags() -> None:
     assert M4F.flags == ("-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard")
     assert M3.flags == ("-mcpu=cortex-m3", "-mthumb", "-mfloat-abi=soft")
-    assert (M4F.fpu, M3.fpu, M4F.isa, M3.isa) == (True, False, "dsp", "scalar")
+    assert (M4F.fpu, M3.fpu, M4F.isa, M3.isa) == (True, False, "dsp", "armv7m")
     assert M4F.with_float_abi("softfp").fpu
     assert M4F.with_float_abi("soft").flags == M4.flags
 

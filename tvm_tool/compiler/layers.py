@@ -96,7 +96,7 @@ class Need:
     """What the kernels may assume of the target and what the user prefers."""
 
     isa: str = "scalar"
-    """``scalar``, ``armv6m``, ``dsp``, ``mve`` or ``rv32``."""
+    """``scalar``, ``armv6m``, ``armv7m``, ``dsp``, ``mve`` or ``rv32``."""
     fpu: bool = False
     optimize: str = "speed"
 

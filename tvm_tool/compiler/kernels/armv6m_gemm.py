@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,7 +12,7 @@ from .armv6m_scaling import SPLIT, Scaling, scaling_of
 from .declined import DeclinedError
 from .dsp_packing import check_types, int32
 from .q_common import window_of
-from .q_conv2d import as_dense
+from .q_conv2d import as_conv2d, as_dense
 
 PASS = 8
 """Inputs that a pass of the products takes, and channels whose weights stand side by side."""
@@ -84,7 +83,7 @@ def dense(layer: QLayer, _need: Need) -> Driver:
 def conv2d(layer: QLayer, need: Need) -> Driver:
     """Every convolution of one group, and dense layers of several rows."""
     if isinstance(layer, QDense):
-        layer = _as_conv2d(layer)
+        layer = as_conv2d(layer)
     if not isinstance(layer, QConv2D) or layer.groups != 1:
         raise DeclinedError("not a convolution of one group")
     check_types(layer)
@@ -130,19 +129,6 @@ def conv2d(layer: QLayer, need: Need) -> Driver:
 
 def _product(layer: QLayer) -> QDense | None:
     return layer if isinstance(layer, QDense) else as_dense(layer) if isinstance(layer, QConv2D) else None
-
-
-def _as_conv2d(layer: QDense) -> QConv2D:
-    """`layer` as a 1x1 convolution of a column of pixels."""
-    channels, depth = layer.weights.shape
-    same = {field.name: getattr(layer, field.name) for field in dataclasses.fields(layer)}
-    del same["rows"]
-    column = {
-        "input": (layer.rows, 1, depth),
-        "output": (layer.rows, 1, channels),
-        "weights": layer.weights.reshape(channels, 1, 1, depth),
-    }
-    return QConv2D(**{**same, **column})
 
 
 def _slots(layer: QConv2D) -> int:

@@ -12,7 +12,6 @@ away from zero need another C below zero. M is sought so that all thresholds sta
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from ..layers import Array
 from ..quantized_layers import QConv2D, QDense
 from .declined import DeclinedError
-from .q_common import LIMITS, CText, rescaling
+from .q_common import LIMITS, CText, how_of
 from .rescaled import Rescaling, rescaling_of
 
 SPLIT = 12
@@ -83,7 +82,7 @@ def scaling_of(layer: QConv2D | QDense) -> Scaling:
         raise DeclinedError("sums are too large")
     if exact.alike and reach.max() < 1 << WORD_BITS:
         # One form for all channels, which then need not be stored for each.
-        one = _one(exact)
+        one = exact.of_first
         found = _search(one, low.min(keepdims=True), high.max(keepdims=True))
         if found is not None:
             words, start, sided = found
@@ -95,14 +94,8 @@ def scaling_of(layer: QConv2D | QDense) -> Scaling:
         return Scaling((bias - start) * moving, words, moving, sided)
     if reach.max() >= 1 << WORD_BITS:
         raise DeclinedError("sums are too large")
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
+    how = how_of(layer)
     return Scaling(bias, np.zeros((bias.size, 3), np.int64), np.ones_like(moving), how=how)
-
-
-def _one(exact: Rescaling) -> Rescaling:
-    """How the first channel alone is rescaled."""
-    parts = {field.name: getattr(exact, field.name) for field in dataclasses.fields(exact)}
-    return dataclasses.replace(exact, **{k: v[:1] for k, v in parts.items() if isinstance(v, np.ndarray)})
 
 
 def _search(

@@ -26,6 +26,7 @@ from .dsp_conv2d import WORD, gathered, gemm_of, pointer_bytes
 from .dsp_packing import DEPTHWISE_SUM_BITS, SUM_BITS, Finish, int32, pack_parameters, pack_weights
 from .dsp_signed import finish_any, lift, signed_weights
 from .q_common import window_of
+from .q_conv2d import as_conv2d
 
 WIDE_SUM_BITS = DEPTHWISE_SUM_BITS
 PIECE = 128
@@ -73,7 +74,7 @@ class Place:
 def convolution(layer: QLayer, need: Need) -> Driver:
     """Every convolution and every dense layer."""
     if isinstance(layer, QDense):
-        layer = _as_convolution(layer)
+        layer = as_conv2d(layer)
     assert isinstance(layer, QConv2D)
     height, width, channels = layer.output
     return _driver(
@@ -97,13 +98,6 @@ def transposed(layer: QConvTranspose2D, need: Need) -> Driver:
             )
             parts.append(_driver(_part(layer, (row, column)), "conv2d_transposed_dsp", place, need))
     return _joined(parts)
-
-
-def _as_convolution(layer: QDense) -> QConv2D:
-    channels, depth = layer.weights.shape
-    shared = {f.name: getattr(layer, f.name) for f in dataclasses.fields(layer) if f.name != "rows"}
-    shared["weights"] = layer.weights.reshape(channels, 1, 1, depth)
-    return QConv2D(input=(1, layer.rows, depth), output=(1, layer.rows, channels), **shared)
 
 
 def _part(layer: QConvTranspose2D, remainder: tuple[int, int]) -> QConv2D:

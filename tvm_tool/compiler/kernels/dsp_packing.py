@@ -13,7 +13,7 @@ from ..quantized_layers import DOUBLE, QConv2D, QDense
 from .declined import DeclinedError
 from .q_common import CText, how_of
 from .rescaled import Rescaling, rescaling_of
-from .uniform_shift import Uniform, uniform
+from .uniform_shift import HALF, Uniform, uniform
 
 SUM_BITS = 23
 """Sums of a product kernel stay below 2^23, those of a depthwise one below 2^30."""
@@ -87,8 +87,11 @@ def check_types(layer: QConv2D | QDense) -> None:
         raise DeclinedError("the weights have zero points")
 
 
-def finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
-    """The fastest form that is exact for all sums of `layer`; declines sums of more than `bits` bits."""
+def finish_of(layer: QConv2D | QDense, bits: int, rounding: int = HALF) -> Finish:
+    """The fastest form that is exact for all sums of `layer`; declines sums of more than `bits` bits.
+
+    `rounding` as of `uniform`.
+    """
     weights = layer.weights.reshape(layer.bias.size, -1).astype(np.int64)
     bias = layer.bias.astype(np.int64).ravel() - layer.x.zero_point * weights.sum(axis=1)
     least, most = INT8
@@ -107,11 +110,12 @@ def finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
         if whole.alike and all_fit:
             # One form for all channels, which then need not be stored for each.
             moving = every
-            found = _once(whole, low, high)
+            found = _once(whole, low, high, rounding)
         else:
             first = np.where(moving, first, exact.outputs(low))
             last = np.where(moving, last, first)
-            found = uniform(whole, np.where(moving, low, 0), np.where(moving, high, 0), first, last)
+            ends = (np.where(moving, low, 0), np.where(moving, high, 0))
+            found = uniform(whole, *ends, first, last, rounding)
         limited = bool((first < exact.low).any() or (last > exact.high).any())
         if found is not None and _fits(low + found.corrections, high + found.corrections, moving, bits):
             words = np.stack([found.multipliers, found.addends], axis=1)
@@ -134,11 +138,11 @@ def fast_finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
     return finish
 
 
-def _once(whole: Rescaling, low: Array, high: Array) -> Uniform | None:
+def _once(whole: Rescaling, low: Array, high: Array, rounding: int) -> Uniform | None:
     """The form of channels that are rescaled alike, for the sums of all of them."""
     one = whole.of_first
     least, most = low.min(keepdims=True), high.max(keepdims=True)
-    found = uniform(one, least, most, one.outputs(least), one.outputs(most))
+    found = uniform(one, least, most, one.outputs(least), one.outputs(most), rounding)
     if found is None:
         return None
     repeated = (np.repeat(x, low.size) for x in (found.multipliers, found.addends, found.corrections))

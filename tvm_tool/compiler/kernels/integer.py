@@ -39,6 +39,9 @@ from .dsp_depthwise import depthwise
 from .dsp_depthwise_direct import depthwise_direct
 from .dsp_matmul import matmul as product_of_two
 from .dsp_pool2d import pool, reduction
+from .pair_conv2d import conv2d as conv2d_of_pairs
+from .pair_conv2d import dense as dense_of_eight
+from .pair_depthwise import depthwise as depthwise_of_pairs
 from .q_binary import binary
 from .q_conv2d import conv2d
 from .q_conv2d_transposed import conv2d_transposed
@@ -69,7 +72,19 @@ ARMV6M: Mapping[type, tuple[Candidate, ...]] = {
     QBinary: (add_by_table,),
 }
 
-CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP, "armv6m": ARMV6M}
+PAIR: Mapping[type, tuple[Candidate, ...]] = {
+    QConv2D: (dense_of_eight, depthwise_of_pairs, conv2d_of_pairs),
+    QDense: (dense_of_eight, conv2d_of_pairs),
+    QBinary: (add,),
+}
+
+CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {
+    "armv6m": ARMV6M,
+    "armv7m": PAIR,
+    "rv32": PAIR,
+    "dsp": DSP,
+    "mve": DSP,
+}
 """By instruction set and layer; a core with Helium has the DSP extension too."""
 
 GENERAL: tuple[Candidate, ...] = (depthwise_direct, convolution)

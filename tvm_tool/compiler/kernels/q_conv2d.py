@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ..layers import Driver
 from ..quantized_layers import QConv2D, QDense
 from .q_common import how_of, weights_of, window_of
@@ -53,3 +55,11 @@ def as_dense(layer: QConv2D) -> QDense | None:
         clamp=layer.clamp,
         rounding=layer.rounding,
     )
+
+
+def as_conv2d(layer: QDense) -> QConv2D:
+    """`layer` as a 1x1 convolution of a row of pixels."""
+    channels, depth = layer.weights.shape
+    shared = {f.name: getattr(layer, f.name) for f in dataclasses.fields(layer) if f.name != "rows"}
+    shared["weights"] = layer.weights.reshape(channels, 1, 1, depth)
+    return QConv2D(input=(1, layer.rows, depth), output=(1, layer.rows, channels), **shared)

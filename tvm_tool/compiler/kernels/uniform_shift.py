@@ -51,12 +51,15 @@ class Uniform:
     corrections: Array
 
 
-def uniform(rescaling: Rescaling, low: Array, high: Array, first: Array, last: Array) -> Uniform | None:
+def uniform(
+    rescaling: Rescaling, low: Array, high: Array, first: Array, last: Array, rounding: int = HALF
+) -> Uniform | None:
     """A form for all channels, or None if there is none.
 
     Args:
         low, high: least and largest sum, int64 by channel; `first` and `last` are their outputs. Where these
             are equal, the output is always that one.
+        rounding: what is added to products; 0 where a core rounds them down.
     """
     exact = rescaling.outputs
     if (first < -128).any() or (last > 127).any():
@@ -72,7 +75,7 @@ def uniform(rescaling: Rescaling, low: Array, high: Array, first: Array, last: A
     most = int(np.floor(np.log2((HALF - 8) / (steepest * WORD))))
     for shift in SHIFTS:
         if most - LESS_EXACT <= shift <= most:
-            found = _search(thresholds, slopes, low, high, first, last, shift)
+            found = _search(thresholds, slopes, low, high, first, last, shift, rounding)
             if found is not None:
                 return found
     return None
@@ -101,12 +104,19 @@ def _thresholds(exact: Callable[[Array], Array], slopes: Array, zero: int, low: 
 
 
 def _search(
-    thresholds: Array, slopes: Array, low: Array, high: Array, first: Array, last: Array, shift: int
+    thresholds: Array,
+    slopes: Array,
+    low: Array,
+    high: Array,
+    first: Array,
+    last: Array,
+    shift: int,
+    rounding: int,
 ) -> Uniform | None:
     channels = low.size
     multipliers, corrections = np.zeros(channels, np.int64), np.zeros(channels, np.int64)
     addends = first << shift
-    numerators = LEVELS * (1 << (shift + 32)) - HALF
+    numerators = LEVELS * (1 << (shift + 32)) - rounding
     inside = (thresholds > low[:, None]) & (thresholds <= high[:, None])
     left = np.flatnonzero(first != last)
     for near in NEAR:
@@ -119,8 +129,8 @@ def _search(
         least = np.where(open_, np.iinfo(np.int64).min, bounds).max(axis=1)
         most = np.where(open_, np.iinfo(np.int64).max, bounds).min(axis=1) + m
         # The two ends: no output beyond `first` and `last`, which saturation limits at -128 and 127.
-        ends_first = first[left] * (1 << (shift + 32)) - HALF - low[left] * m
-        ends_last = (last[left] + 1) * (1 << (shift + 32)) - HALF - high[left] * m
+        ends_first = first[left] * (1 << (shift + 32)) - rounding - low[left] * m
+        ends_last = (last[left] + 1) * (1 << (shift + 32)) - rounding - high[left] * m
         least = np.where(first[left] > -128, np.maximum(least, ends_first), least)
         most = np.where(last[left] < 127, np.minimum(most, ends_last), most)
         room = np.clip(most - least, 0, WORD - 1)
