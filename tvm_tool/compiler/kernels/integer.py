@@ -30,6 +30,9 @@ from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
 from .dsp_conv2d import dense as dense_row
 from .dsp_depthwise import depthwise
 from .dsp_pool2d import pool
+from .mve_conv2d import conv2d as conv2d_mve
+from .mve_conv2d import dense as dense_mve
+from .mve_conv2d import pointwise as pointwise_mve
 from .q_binary import binary
 from .q_conv2d import conv2d
 from .q_conv2d_transposed import conv2d_transposed
@@ -50,7 +53,14 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
     QPool2D: (pool,),
 }
 
-CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": DSP}
+MVE: Mapping[type, tuple[Candidate, ...]] = {
+    QConv2D: (dense_mve, pointwise_mve, conv2d_mve, *DSP[QConv2D]),
+    QDense: (dense_mve, pointwise_mve, *DSP[QDense]),
+    QBinary: DSP[QBinary],
+    QPool2D: DSP[QPool2D],
+}
+
+CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": MVE}
 """By instruction set and layer; a core with Helium has the DSP extension too."""
 
 SCALAR: Mapping[type, Callable[[Any], Driver]] = {

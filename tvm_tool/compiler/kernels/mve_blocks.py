@@ -1,0 +1,61 @@
+"""Blocks of the kernels for Helium: functions that are compiled for known numbers, by name.
+
+All layers of a model that need the same numbers share a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .dsp_packing import Finish
+from .mve_packing import form_of
+
+GEMM = (
+    "const struct tvm_gemm_mve *gemm, const int8_t *input0, const int8_t *input1, int8_t *output0, "
+    "int8_t *output1"
+)
+GEMM_ARGUMENTS = "gemm, input0, input1, output0, output1"
+GEMV = "const struct tvm_gemm_mve *gemm, int32_t depth, const int8_t *input, void *output, void *scratch"
+GATHER = "const int8_t *const *rows, int32_t x, int8_t *to"
+
+MOST_STEPS = 8
+"""Steps up to which there is no loop."""
+
+STEP, PASS = 8, 1
+"""Instructions of a step of the products, and of what a pass of their loop adds."""
+
+
+def gemm(depth: int, finish: Finish) -> Mapping[str, str]:
+    """Products of `depth` inputs; negative: of any number, by so many steps at a time."""
+    name = f"gemm2x4_{f'{depth}' if depth > 0 else f'by{-depth}'}_mve_{finish.name}"
+    call = f"tvm_gemm_2x4_mve({GEMM_ARGUMENTS}, {depth}, {form_of(finish)});"
+    return {name: _text(name, GEMM, call)}
+
+
+def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
+    """Products for one position."""
+    name = f"gemv1x4_by{unroll}_mve_{finish.name}"
+    call = f"tvm_gemv_1x4_mve(gemm, depth, input, output, scratch, {unroll}, {form_of(finish)});"
+    return {name: _text(name, GEMV, call)}
+
+
+def gather(rows: int, pieces: int, step: int, length: int) -> Mapping[str, str]:
+    """The inputs of a position: pieces of `length` bytes, `step` bytes apart, in each of some rows."""
+    name = f"gather{rows}x{f'{pieces}by{step}x' if pieces > 1 else ''}{length}_mve"
+    call = f"tvm_gather_pieces_mve(rows, x, to, {rows}, {pieces}, {step}, {length});"
+    return {name: _text(name, GATHER, call)}
+
+
+def unrolled(steps: int, pad: bool) -> tuple[int, int]:
+    """Steps, rounded up if `pad` allows it, and how many of them a pass of the loop takes."""
+    choices = []
+    for unroll in range(4, 0, -1):
+        passes = -(-steps // unroll)
+        if pad or passes * unroll == steps:
+            choices.append((passes * unroll * STEP + passes * PASS, passes * unroll, unroll))
+    _, padded, unroll = min(choices, key=lambda c: c[0])
+    return padded, unroll
+
+
+def _text(name: str, parameters: str, call: str) -> str:
+    return f"TVM_BLOCK_MVE void {name}({parameters})\n{{\n    {call}\n}}\n"

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tvm_simd_mve.h - vectors of 128 bits: the instructions of Helium, and the same in plain C for every other
+ * compiler. Not for use by a firmware.
+ *
+ * A vector is sixteen bytes (tvm_s8x16), eight numbers of 16 bits (tvm_s16x8) or four of 32 bits (tvm_s32x4).
+ * Sums wrap.
+ */
+#ifndef TVM_SIMD_MVE_H
+#define TVM_SIMD_MVE_H
+
+#include "tvm_blocks_s8.h"
+
+/* Loops of few known passes become none. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define TVM_UNROLL_MVE _Pragma("GCC unroll 16")
+#else
+#define TVM_UNROLL_MVE
+#endif
+
+/* A block is compiled as it was measured, whatever the flags of the firmware are. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "O2")))
+#else
+#define TVM_BLOCK_MVE static TVM_NOINLINE
+#endif
+
+#if defined(__ARM_FEATURE_MVE)
+
+#include <arm_mve.h>
+
+typedef int8x16_t tvm_s8x16;
+typedef int16x8_t tvm_s16x8;
+typedef int32x4_t tvm_s32x4;
+
+TVM_INLINE tvm_s8x16 tvm_load_16(const int8_t *from)
+{
+    return vldrbq_s8(from);
+}
+
+/* The first `count` bytes, zeros behind; no other byte is read. */
+TVM_INLINE tvm_s8x16 tvm_load_first(const int8_t *from, int32_t count)
+{
+    return vldrbq_z_s8(from, vctp8q((uint32_t)count));
+}
+
+TVM_INLINE void tvm_store_16(int8_t *to, tvm_s8x16 x)
+{
+    vstrbq_s8(to, x);
+}
+
+TVM_INLINE void tvm_store_first(int8_t *to, tvm_s8x16 x, int32_t count)
+{
+    vstrbq_p_s8(to, x, vctp8q((uint32_t)count));
+}
+
+TVM_INLINE tvm_s8x16 tvm_repeat_byte(int32_t byte)
+{
+    return vdupq_n_s8((int8_t)byte);
+}
+
+TVM_INLINE tvm_s8x16 tvm_least_bytes(tvm_s8x16 x, tvm_s8x16 y)
+{
+    return vminq_s8(x, y);
+}
+
+TVM_INLINE tvm_s8x16 tvm_largest_bytes(tvm_s8x16 x, tvm_s8x16 y)
+{
+    return vmaxq_s8(x, y);
+}
+
+/* x[0] * y[0] + ... + x[15] * y[15], and sum + this. */
+TVM_INLINE int32_t tvm_dot_16(tvm_s8x16 x, tvm_s8x16 y)
+{
+    return vmladavq_s8(x, y);
+}
+
+TVM_INLINE int32_t tvm_add_dot_16(int32_t sum, tvm_s8x16 x, tvm_s8x16 y)
+{
+    return vmladavaq_s8(sum, x, y);
+}
+
+TVM_INLINE tvm_s32x4 tvm_load_words(const int32_t *from)
+{
+    return vldrwq_s32(from);
+}
+
+TVM_INLINE tvm_s32x4 tvm_repeat_word(int32_t word)
+{
+    return vdupq_n_s32(word);
+}
+
+TVM_INLINE void tvm_store_words(int32_t *to, tvm_s32x4 x)
+{
+    vstrwq_s32(to, x);
+}
+
+/* Numbers 0 and 2, the others being anything; then numbers 1 and 3. One instruction each, which compilers do
+ * not find. */
+TVM_INLINE tvm_s32x4 tvm_set_even_words(int32_t a, int32_t c)
+{
+    tvm_s32x4 result;
+
+    __asm__("vmov %q0[2], %q0[0], %1, %2" : "=w"(result) : "r"(a), "r"(c));
+    return result;
+}
+
+TVM_INLINE tvm_s32x4 tvm_set_odd_words(tvm_s32x4 x, int32_t b, int32_t d)
+{
+    __asm__("vmov %q0[3], %q0[1], %1, %2" : "+w"(x) : "r"(b), "r"(d));
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_add_words(tvm_s32x4 x, tvm_s32x4 y)
+{
+    return vaddq_s32(x, y);
+}
+
+/* x * y / 2^32, half up. */
+TVM_INLINE tvm_s32x4 tvm_multiply_high_words(tvm_s32x4 x, tvm_s32x4 y)
+{
+    return vrmulhq_s32(x, y);
+}
+
+/* x * y / 2^31, half up, saturating. */
+TVM_INLINE tvm_s32x4 tvm_double_multiply_words(tvm_s32x4 x, tvm_s32x4 y)
+{
+    return vqrdmulhq_s32(x, y);
+}
+
+/* -1 where x is negative, else 0. */
+TVM_INLINE tvm_s32x4 tvm_signs(tvm_s32x4 x)
+{
+    return vshrq_n_s32(x, 31);
+}
+
+/* floor(x / 2^-shift) for each shift of 0 or less, down to -31. */
+TVM_INLINE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
+{
+    return vshlq_s32(x, shifts);
+}
+
+/* Each number / 2^shift, half up, limited to 16 bits: in the even places of the result those of `even`, in the
+ * odd ones those of `odd`. The intrinsics want a literal, which an argument is not for all compilers. (Not
+ * VQSHRNB, which rounds down: some GNU assemblers make VQRSHRNB of it.) */
+TVM_INLINE tvm_s16x8 tvm_narrow_words(tvm_s32x4 even, tvm_s32x4 odd, const int32_t shift)
+{
+#if defined(__OPTIMIZE__)
+    if (shift > 0) {
+        tvm_s16x8 result;
+        __asm__("vqrshrnb.s32 %q0, %q1, %3\n\tvqrshrnt.s32 %q0, %q2, %3"
+                : "=&w"(result)
+                : "w"(even), "w"(odd), "i"(shift > 0 ? shift : 1));
+        return result;
+    }
+#else
+    even = vrshlq_n_s32(even, -shift);
+    odd = vrshlq_n_s32(odd, -shift);
+#endif
+    return vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(even), even), odd);
+}
+
+/* Limited to 8 bits: in the even bytes those of `x`; in the odd ones anything. */
+TVM_INLINE tvm_s8x16 tvm_narrow_halves(tvm_s16x8 x)
+{
+    return vqmovnbq_s16(vreinterpretq_s8_s16(x), x);
+}
+
+/* Bytes 0, 4, 8 and 12 to four neighbours, or the first `count` of them. */
+TVM_INLINE void tvm_store_each_4(int8_t *to, tvm_s8x16 x)
+{
+    vstrbq_s32(to, vreinterpretq_s32_s8(x));
+}
+
+TVM_INLINE void tvm_store_first_4(int8_t *to, tvm_s8x16 x, int32_t count)
+{
+    vstrbq_p_s32(to, vreinterpretq_s32_s8(x), vctp32q((uint32_t)count));
+}
+
+/* Each byte two places further down. */
+TVM_INLINE tvm_s8x16 tvm_two_bytes_down(tvm_s8x16 x)
+{
+    return vreinterpretq_s8_u32(vshrq_n_u32(vreinterpretq_u32_s8(x), 16));
+}
+
+#else
+
+typedef struct {
+    int8_t at[16];
+} tvm_s8x16;
+typedef struct {
+    int16_t at[8];
+} tvm_s16x8;
+typedef struct {
+    int32_t at[4];
+} tvm_s32x4;
+
+TVM_INLINE tvm_s8x16 tvm_load_first(const int8_t *from, int32_t count)
+{
+    tvm_s8x16 x;
+
+    for (int32_t i = 0; i < 16; i++) {
+        x.at[i] = 0;
+        if (i < count) {
+            x.at[i] = from[i];
+        }
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s8x16 tvm_load_16(const int8_t *from)
+{
+    return tvm_load_first(from, 16);
+}
+
+TVM_INLINE void tvm_store_first(int8_t *to, tvm_s8x16 x, int32_t count)
+{
+    for (int32_t i = 0; i < 16 && i < count; i++) {
+        to[i] = x.at[i];
+        TVM_KEEP_LOOP();
+    }
+}
+
+TVM_INLINE void tvm_store_16(int8_t *to, tvm_s8x16 x)
+{
+    tvm_store_first(to, x, 16);
+}
+
+TVM_INLINE tvm_s8x16 tvm_repeat_byte(int32_t byte)
+{
+    tvm_s8x16 x;
+
+    for (int32_t i = 0; i < 16; i++) {
+        x.at[i] = (int8_t)byte;
+        TVM_KEEP_LOOP();
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s8x16 tvm_least_bytes(tvm_s8x16 x, tvm_s8x16 y)
+{
+    for (int32_t i = 0; i < 16; i++) {
+        x.at[i] = x.at[i] < y.at[i] ? x.at[i] : y.at[i];
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s8x16 tvm_largest_bytes(tvm_s8x16 x, tvm_s8x16 y)
+{
+    for (int32_t i = 0; i < 16; i++) {
+        x.at[i] = x.at[i] > y.at[i] ? x.at[i] : y.at[i];
+    }
+    return x;
+}
+
+TVM_INLINE int32_t tvm_add_dot_16(int32_t sum, tvm_s8x16 x, tvm_s8x16 y)
+{
+    uint32_t total = (uint32_t)sum;
+
+    for (int32_t i = 0; i < 16; i++) {
+        total += (uint32_t)(x.at[i] * y.at[i]);
+    }
+    return (int32_t)total;
+}
+
+TVM_INLINE int32_t tvm_dot_16(tvm_s8x16 x, tvm_s8x16 y)
+{
+    return tvm_add_dot_16(0, x, y);
+}
+
+TVM_INLINE tvm_s32x4 tvm_load_words(const int32_t *from)
+{
+    const tvm_s32x4 x = {{from[0], from[1], from[2], from[3]}};
+
+    return x;
+}
+
+TVM_INLINE void tvm_store_words(int32_t *to, tvm_s32x4 x)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        to[i] = x.at[i];
+        TVM_KEEP_LOOP();
+    }
+}
+
+TVM_INLINE tvm_s32x4 tvm_repeat_word(int32_t word)
+{
+    const tvm_s32x4 x = {{word, word, word, word}};
+
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_set_even_words(int32_t a, int32_t c)
+{
+    const tvm_s32x4 x = {{a, 0, c, 0}};
+
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_set_odd_words(tvm_s32x4 x, int32_t b, int32_t d)
+{
+    x.at[1] = b;
+    x.at[3] = d;
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_add_words(tvm_s32x4 x, tvm_s32x4 y)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = (int32_t)((uint32_t)x.at[i] + (uint32_t)y.at[i]);
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_multiply_high_words(tvm_s32x4 x, tvm_s32x4 y)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = (int32_t)tvm_shift_right_64((int64_t)x.at[i] * y.at[i] + INT64_C(0x80000000), 32);
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_double_multiply_words(tvm_s32x4 x, tvm_s32x4 y)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = tvm_saturate(tvm_shift_right_64((int64_t)x.at[i] * y.at[i] + (INT64_C(1) << 30), 31));
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_signs(tvm_s32x4 x)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = x.at[i] < 0 ? -1 : 0;
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = tvm_shift_right(x.at[i], -shifts.at[i]);
+    }
+    return x;
+}
+
+TVM_INLINE int16_t tvm_narrow_word(int32_t x, int32_t shift)
+{
+    const int64_t half = (INT64_C(1) << shift) / 2;
+
+    return (int16_t)tvm_limit_s8((int32_t)tvm_shift_right_64(x + half, shift), INT16_MIN, INT16_MAX);
+}
+
+TVM_INLINE tvm_s16x8 tvm_narrow_words(tvm_s32x4 even, tvm_s32x4 odd, const int32_t shift)
+{
+    tvm_s16x8 x;
+
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[2 * i] = tvm_narrow_word(even.at[i], shift);
+        x.at[2 * i + 1] = tvm_narrow_word(odd.at[i], shift);
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s8x16 tvm_narrow_halves(tvm_s16x8 x)
+{
+    tvm_s8x16 bytes;
+
+    for (int32_t i = 0; i < 8; i++) {
+        bytes.at[2 * i] = (int8_t)tvm_limit_s8(x.at[i], -128, 127);
+        bytes.at[2 * i + 1] = 0;
+    }
+    return bytes;
+}
+
+TVM_INLINE void tvm_store_first_4(int8_t *to, tvm_s8x16 x, int32_t count)
+{
+    for (int32_t i = 0; i < 4 && i < count; i++) {
+        to[i] = x.at[4 * i];
+    }
+}
+
+TVM_INLINE void tvm_store_each_4(int8_t *to, tvm_s8x16 x)
+{
+    tvm_store_first_4(to, x, 4);
+}
+
+TVM_INLINE tvm_s8x16 tvm_two_bytes_down(tvm_s8x16 x)
+{
+    for (int32_t i = 0; i < 16; i += 4) {
+        x.at[i] = x.at[i + 2];
+        x.at[i + 1] = x.at[i + 3];
+        x.at[i + 2] = 0;
+        x.at[i + 3] = 0;
+    }
+    return x;
+}
+
+#endif
+
+/* Copies `count` bytes, no other one is read or written; returns the end of the copy. */
+TVM_INLINE int8_t *tvm_copy_mve(int8_t *to, const int8_t *from, int32_t count)
+{
+    for (; count >= 16; count -= 16) {
+        tvm_store_16(to, tvm_load_16(from));
+        to += 16;
+        from += 16;
+    }
+    if (count > 0) {
+        tvm_store_first(to, tvm_load_first(from, count), count);
+    }
+    return to + count;
+}
+
+TVM_INLINE int8_t *tvm_fill_mve(int8_t *to, int32_t byte, int32_t count)
+{
+    const tvm_s8x16 bytes = tvm_repeat_byte(byte);
+
+    for (; count >= 16; count -= 16) {
+        tvm_store_16(to, bytes);
+        to += 16;
+    }
+    if (count > 0) {
+        tvm_store_first(to, bytes, count);
+    }
+    return to + count;
+}
+
+/* What a row of a padded image is made of, in columns. */
+struct tvm_padded_row_mve {
+    int32_t left, inside, right;
+};
+
+TVM_INLINE struct tvm_padded_row_mve tvm_pad_row_mve(const struct tvm_window *window, int32_t columns)
+{
+    struct tvm_padded_row_mve row = {window->pad_left, columns - window->pad_left, 0};
+
+    row.left = row.left < columns ? row.left : columns;
+    row.inside = row.inside > 0 ? row.inside : 0;
+    row.inside = row.inside < window->input_width ? row.inside : window->input_width;
+    row.right = columns - row.left - row.inside;
+    return row;
+}
+
+#endif
