@@ -99,7 +99,7 @@ TVM_INLINE void tvm_finish_1x4_mve(const struct tvm_gemm_mve *gemm, tvm_s32x4 su
         return;
     }
     sums = tvm_scale_words(sums, parameters, form);
-    bytes = tvm_narrow_halves(tvm_narrow_words(sums, sums, form > 0 ? form : 0));
+    bytes = tvm_saturate_words(sums, form > 0 ? form : 0);
     if (limited) {
         bytes = tvm_limit_bytes(bytes, gemm->low, gemm->high);
     }

@@ -6,7 +6,7 @@
 #ifndef TVM_KERNELS_MVE_H
 #define TVM_KERNELS_MVE_H
 
-#include "tvm_gemm_mve.h"
+#include "tvm_depthwise_mve.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +30,12 @@ typedef void (*tvm_gather_mve)(const int8_t *const *rows, int32_t x, int8_t *to)
 void tvm_conv2d_mve(const struct tvm_window *window, const struct tvm_gemm_mve *gemm, tvm_gather_mve gather,
                     int32_t zero, const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output,
                     void *TVM_RESTRICT scratch);
+
+/* Each channel by itself. `output` may be `input` if they are equally large and the strides are 1. Scratch: the
+ * bands under rows that are computed together, 64 bytes, a row of the input, and one more for each row of
+ * padding at the top if `output` is `input`. */
+void tvm_depthwise_s8_mve(const struct tvm_window *window, const struct tvm_depthwise_mve *depthwise,
+                          int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 
 #ifdef __cplusplus
 }

@@ -166,6 +166,22 @@ TVM_INLINE tvm_s8x16 tvm_narrow_halves(tvm_s16x8 x)
     return vqmovnbq_s16(vreinterpretq_s8_s16(x), x);
 }
 
+/* Bytes 0, 4, 8 and 12: each number / 2^shift, half up, limited to 8 bits. */
+TVM_INLINE tvm_s8x16 tvm_saturate_words(tvm_s32x4 x, const int32_t shift)
+{
+    tvm_s16x8 halves = vreinterpretq_s16_s32(x);
+
+#if defined(__OPTIMIZE__)
+    if (shift > 0) {
+        __asm__("vqrshrnb.s32 %q0, %q0, %1" : "+w"(halves) : "i"(shift > 0 ? shift : 1));
+        return tvm_narrow_halves(halves);
+    }
+#else
+    x = vrshlq_n_s32(x, -shift);
+#endif
+    return tvm_narrow_halves(vqmovnbq_s32(halves, x));
+}
+
 /* Bytes 0, 4, 8 and 12 to four neighbours, or the first `count` of them. */
 TVM_INLINE void tvm_store_each_4(int8_t *to, tvm_s8x16 x)
 {
@@ -175,6 +191,55 @@ TVM_INLINE void tvm_store_each_4(int8_t *to, tvm_s8x16 x)
 TVM_INLINE void tvm_store_first_4(int8_t *to, tvm_s8x16 x, int32_t count)
 {
     vstrbq_p_s32(to, vreinterpretq_s32_s8(x), vctp32q((uint32_t)count));
+}
+
+/* Byte 0 to to[offsets[0]], byte 4 to to[offsets[1]], and so on. */
+TVM_INLINE void tvm_scatter_4(int8_t *to, tvm_s32x4 offsets, tvm_s8x16 x)
+{
+    vstrbq_scatter_offset_s32(to, vreinterpretq_u32_s32(offsets), vreinterpretq_s32_s8(x));
+}
+
+/* Four bytes each, from addresses that are multiples of four. */
+TVM_INLINE tvm_s8x16 tvm_gather_fours(const int8_t *from, tvm_s32x4 offsets)
+{
+    return vreinterpretq_s8_s32(
+        vldrwq_gather_offset_s32((const int32_t *)(const void *)from, vreinterpretq_u32_s32(offsets)));
+}
+
+/* The bytes a[0], b[0], c[0], d[0], a[1] and so on. */
+TVM_INLINE void tvm_store_fours(int8_t *to, tvm_s8x16 a, tvm_s8x16 b, tvm_s8x16 c, tvm_s8x16 d)
+{
+    const int8x16x4_t four = {{a, b, c, d}};
+
+    vst4q_s8(to, four);
+}
+
+/* Each byte one place or four places further up, zeros below. */
+TVM_INLINE tvm_s8x16 tvm_byte_up(tvm_s8x16 x)
+{
+    uint32_t carry = 0;
+
+    __asm__("vshlc %q0, %1, #8" : "+w"(x), "+r"(carry));
+    return x;
+}
+
+TVM_INLINE tvm_s8x16 tvm_word_up(tvm_s8x16 x)
+{
+    uint32_t carry = 0;
+
+    __asm__("vshlc %q0, %1, #32" : "+w"(x), "+r"(carry));
+    return x;
+}
+
+/* floor(x / 2^-shift) with a shift of 0 or less. */
+TVM_INLINE tvm_s32x4 tvm_shift_words_alike(tvm_s32x4 x, int32_t shift)
+{
+    return vshlq_r_s32(x, shift);
+}
+
+TVM_INLINE tvm_s32x4 tvm_add_word(tvm_s32x4 x, int32_t y)
+{
+    return vaddq_n_s32(x, y);
 }
 
 /* Each byte two places further down. */
@@ -371,6 +436,68 @@ TVM_INLINE tvm_s8x16 tvm_narrow_halves(tvm_s16x8 x)
         bytes.at[2 * i + 1] = 0;
     }
     return bytes;
+}
+
+TVM_INLINE tvm_s8x16 tvm_saturate_words(tvm_s32x4 x, const int32_t shift)
+{
+    return tvm_narrow_halves(tvm_narrow_words(x, x, shift));
+}
+
+TVM_INLINE void tvm_scatter_4(int8_t *to, tvm_s32x4 offsets, tvm_s8x16 x)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        to[offsets.at[i]] = x.at[4 * i];
+    }
+}
+
+TVM_INLINE tvm_s8x16 tvm_gather_fours(const int8_t *from, tvm_s32x4 offsets)
+{
+    tvm_s8x16 x;
+
+    for (int32_t i = 0; i < 16; i++) {
+        x.at[i] = from[offsets.at[i / 4] + i % 4];
+    }
+    return x;
+}
+
+TVM_INLINE void tvm_store_fours(int8_t *to, tvm_s8x16 a, tvm_s8x16 b, tvm_s8x16 c, tvm_s8x16 d)
+{
+    for (int32_t i = 0; i < 16; i++) {
+        to[4 * i] = a.at[i];
+        to[4 * i + 1] = b.at[i];
+        to[4 * i + 2] = c.at[i];
+        to[4 * i + 3] = d.at[i];
+    }
+}
+
+TVM_INLINE tvm_s8x16 tvm_bytes_up(tvm_s8x16 x, int32_t places)
+{
+    tvm_s8x16 moved;
+
+    for (int32_t i = 0; i < 16; i++) {
+        moved.at[i] = i < places ? 0 : x.at[i - places];
+    }
+    return moved;
+}
+
+TVM_INLINE tvm_s8x16 tvm_byte_up(tvm_s8x16 x)
+{
+    return tvm_bytes_up(x, 1);
+}
+
+TVM_INLINE tvm_s8x16 tvm_word_up(tvm_s8x16 x)
+{
+    return tvm_bytes_up(x, 4);
+}
+
+TVM_INLINE tvm_s32x4 tvm_shift_words_alike(tvm_s32x4 x, int32_t shift)
+{
+    return tvm_shift_words(x, tvm_repeat_word(shift));
+}
+
+TVM_INLINE tvm_s32x4 tvm_add_word(tvm_s32x4 x, int32_t y)
+{
+    return tvm_add_words(x, tvm_repeat_word(y));
 }
 
 TVM_INLINE void tvm_store_first_4(int8_t *to, tvm_s8x16 x, int32_t count)

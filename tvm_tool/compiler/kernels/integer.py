@@ -33,6 +33,7 @@ from .dsp_pool2d import pool
 from .mve_conv2d import conv2d as conv2d_mve
 from .mve_conv2d import dense as dense_mve
 from .mve_conv2d import pointwise as pointwise_mve
+from .mve_depthwise import depthwise as depthwise_mve
 from .q_binary import binary
 from .q_conv2d import conv2d
 from .q_conv2d_transposed import conv2d_transposed
@@ -54,7 +55,7 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
 }
 
 MVE: Mapping[type, tuple[Candidate, ...]] = {
-    QConv2D: (dense_mve, pointwise_mve, conv2d_mve, *DSP[QConv2D]),
+    QConv2D: (dense_mve, pointwise_mve, depthwise_mve, conv2d_mve, *DSP[QConv2D]),
     QDense: (dense_mve, pointwise_mve, *DSP[QDense]),
     QBinary: DSP[QBinary],
     QPool2D: DSP[QPool2D],

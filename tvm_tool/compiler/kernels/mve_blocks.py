@@ -16,6 +16,7 @@ GEMM = (
 )
 GEMM_ARGUMENTS = "gemm, input0, input1, output0, output1"
 GEMV = "const struct tvm_gemm_mve *gemm, int32_t depth, const int8_t *input, void *output, void *scratch"
+ROWS = "const struct tvm_depthwise_mve *depthwise, const int8_t *bands, int32_t rows, int8_t *output"
 GATHER = "const int8_t *const *rows, int32_t x, int8_t *to"
 
 MOST_STEPS = 8
@@ -44,6 +45,14 @@ def gather(rows: int, pieces: int, step: int, length: int) -> Mapping[str, str]:
     name = f"gather{rows}x{f'{pieces}by{step}x' if pieces > 1 else ''}{length}_mve"
     call = f"tvm_gather_pieces_mve(rows, x, to, {rows}, {pieces}, {step}, {length});"
     return {name: _text(name, GATHER, call)}
+
+
+def rows(kind: str, vectors: int, finish: Finish) -> Mapping[str, str]:
+    """Rows of a depthwise convolution; `kind` is the C name of what four outputs have in common."""
+    word = kind.removeprefix("TVM_").lower()
+    name = f"depthwise_{word}{f'_{vectors}' if vectors > 1 else ''}_{finish.name}"
+    call = f"tvm_depthwise_four_mve(depthwise, bands, rows, output, {kind}, {vectors}, {form_of(finish)});"
+    return {name: _text(name, ROWS, call)}
 
 
 def unrolled(steps: int, pad: bool) -> tuple[int, int]:

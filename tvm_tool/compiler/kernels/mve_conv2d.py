@@ -27,16 +27,18 @@ def dense(layer: QLayer, _need: Need) -> Driver:
     steps, unroll = blocks.unrolled(-(-depth // LANES), pad=False)
     block = blocks.gemv(unroll, finish)
     matrix = _moving(product.weights, finish)
+    scratch = steps * LANES if depth % LANES else 0
+    arguments = f"&gemm, {depth}, input, output, {'scratch' if scratch else 'NULL'}"
     return Driver(
         kernel="dense_mve",
         body="\n".join(
             [
                 _gemm(finish, "NULL", steps * LANES, channels),
-                f"{next(iter(block))}(&gemm, {depth}, input, output, {'scratch' if depth % LANES else 'NULL'});",
+                f"{next(iter(block))}({arguments});",
             ]
         ),
         constants=_constants(by_four(steps_of(matrix, overlapping=False)), finish),
-        scratch=steps * LANES if depth % LANES else 0,
+        scratch=scratch,
         runtime=FINISH,
         macs=product.weights.size,
         headers=("tvm_gemv_mve.h",),
