@@ -85,7 +85,7 @@ TVM_INLINE void tvm_finish_channel_mve(const struct tvm_depthwise_mve *depthwise
         sums = tvm_double_multiply_words(sums, multiplier);
         sums = tvm_shift_words_alike(tvm_add_word(tvm_add_words(sums, tvm_signs(sums)), p[2]), p[3]);
     }
-    bytes = tvm_saturate_words(sums, form > 0 ? form : 0);
+    bytes = tvm_saturate_one(sums, form > 0 ? form : 0);
     if (limited) {
         bytes = tvm_limit_bytes(bytes, depthwise->low, depthwise->high);
     }
@@ -101,6 +101,9 @@ TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise
     const int32_t across = kind == TVM_PATCH_MVE ? 2 : kind == TVM_FLAT_MVE ? 4 : 1;
     const int32_t channels = depthwise->channels;
     const int32_t width = depthwise->width;
+    const int32_t groups = (width + across - 1) / across;
+    /* What is left of the width comes first: the next outputs overlap these. */
+    const int32_t first = width - (groups - 1) * across;
     const int32_t words = form >= 0 ? 3 : form == TVM_DOUBLE_MVE ? 4 : 1;
     const int32_t input_step = 4 * channels * depthwise->stride;
     const int32_t lane1 = width > 1 ? input_step : 0;
@@ -119,8 +122,8 @@ TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise
         const tvm_s32x4 multiplier = tvm_repeat_word(form == TVM_ANY_MVE ? 0 : p[1]);
         const int8_t *from = bands + 4 * channel;
         int8_t *to = output + channel;
-        /* What is left of the width comes first: the next outputs overlap these. */
-        int32_t step = width % across != 0 ? width % across : across;
+        int32_t from_step = first * input_step;
+        int32_t to_step = first * channels;
 
         if (kind == TVM_PATCH_MVE) {
             if (width > 1) {
@@ -137,7 +140,7 @@ TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise
                 w3 = tvm_byte_up(w2);
             }
         }
-        for (int32_t x = width; x > 0;) {
+        for (int32_t group = groups; group > 0; group--) {
             int32_t sum0, sum1, sum2, sum3;
             if (kind == TVM_FLAT_MVE) {
                 sum0 = tvm_dot_16(tvm_gather_fours(from, offsets), w0);
@@ -162,10 +165,10 @@ TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise
             tvm_finish_channel_mve(depthwise,
                                    tvm_set_odd_words(tvm_set_even_words(sum0, sum2), sum1, sum3), p,
                                    multiplier, channel, places, to, form, limited);
-            from += step * input_step;
-            to += step * channels;
-            x -= step;
-            step = across;
+            from += from_step;
+            to += to_step;
+            from_step = across * input_step;
+            to_step = across * channels;
         }
         w += 16 * vectors;
         p += words;

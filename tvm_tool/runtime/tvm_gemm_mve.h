@@ -35,17 +35,19 @@ enum { TVM_DOUBLE_MVE = -1, TVM_ANY_MVE = -2 };
 
 #define TVM_FORM_WORDS_MVE(form) ((form) >= 0 ? 12 : (form) == TVM_DOUBLE_MVE ? 16 : 4)
 
-/* Sums and what follows them, up to the last shift under a form of 0 and more. */
-TVM_INLINE tvm_s32x4 tvm_scale_words(tvm_s32x4 sums, const int32_t *parameters, const int32_t form)
+/* Sums and what follows them, up to the last shift under a form of 0 and more; `words` are those behind the
+ * biases. */
+TVM_INLINE tvm_s32x4 tvm_scale_words(tvm_s32x4 sums, const int32_t *biases, const int32_t *words,
+                                     const int32_t form)
 {
-    sums = tvm_add_words(sums, tvm_load_words(parameters));
+    sums = tvm_add_words(sums, tvm_load_words(biases));
     if (form >= 0) {
-        sums = tvm_multiply_high_words(sums, tvm_load_words(parameters + 4));
-        return tvm_add_words(sums, tvm_load_words(parameters + 8));
+        sums = tvm_multiply_high_words(sums, tvm_load_words(words));
+        return tvm_add_words(sums, tvm_load_words(words + 4));
     }
-    sums = tvm_double_multiply_words(sums, tvm_load_words(parameters + 4));
-    sums = tvm_add_words(tvm_add_words(sums, tvm_signs(sums)), tvm_load_words(parameters + 8));
-    return tvm_shift_words(sums, tvm_load_words(parameters + 12));
+    sums = tvm_double_multiply_words(sums, tvm_load_words(words));
+    sums = tvm_add_words(tvm_add_words(sums, tvm_signs(sums)), tvm_load_words(words + 4));
+    return tvm_shift_words(sums, tvm_load_words(words + 8));
 }
 
 TVM_INLINE tvm_s8x16 tvm_limit_bytes(tvm_s8x16 x, int32_t low, int32_t high)
@@ -53,14 +55,14 @@ TVM_INLINE tvm_s8x16 tvm_limit_bytes(tvm_s8x16 x, int32_t low, int32_t high)
     return tvm_least_bytes(tvm_largest_bytes(x, tvm_repeat_byte(low)), tvm_repeat_byte(high));
 }
 
-/* `count` outputs by `how`: of `channel` and those `step` behind each other, to bytes `output_step` apart. */
-void tvm_finish_any_mve(const struct tvm_rescaling_s8 *how, tvm_s32x4 sums, int32_t channel, int32_t step,
-                        int32_t count, int8_t *output, int32_t output_step);
+/* The outputs of `count` channels from `channel` on, by `how`. */
+void tvm_finish_any_mve(const struct tvm_rescaling_s8 *how, tvm_s32x4 sums, int32_t channel, int32_t count,
+                        int8_t *output);
 
-/* The outputs of up to four channels, of which `left` are left, at two positions. */
+/* The outputs of four channels, or, if not `whole`, as many as are left, at two positions. */
 TVM_INLINE void tvm_finish_2x4_mve(const struct tvm_gemm_mve *gemm, tvm_s32x4 sums0, tvm_s32x4 sums1,
                                    const int32_t *parameters, int32_t left, int8_t *output0, int8_t *output1,
-                                   const int32_t form, const bool limited)
+                                   const bool whole, const int32_t form, const bool limited)
 {
     tvm_s8x16 bytes;
 
@@ -68,45 +70,22 @@ TVM_INLINE void tvm_finish_2x4_mve(const struct tvm_gemm_mve *gemm, tvm_s32x4 su
         const int32_t count = left < 4 ? left : 4;
         const tvm_s32x4 biases = tvm_load_words(parameters);
         const int32_t channel = gemm->channels - left;
-        tvm_finish_any_mve(gemm->how, tvm_add_words(sums0, biases), channel, 1, count, output0, 1);
-        tvm_finish_any_mve(gemm->how, tvm_add_words(sums1, biases), channel, 1, count, output1, 1);
+        tvm_finish_any_mve(gemm->how, tvm_add_words(sums0, biases), channel, count, output0);
+        tvm_finish_any_mve(gemm->how, tvm_add_words(sums1, biases), channel, count, output1);
         return;
     }
-    sums0 = tvm_scale_words(sums0, parameters, form);
-    sums1 = tvm_scale_words(sums1, parameters, form);
-    bytes = tvm_narrow_halves(tvm_narrow_words(sums0, sums1, form > 0 ? form : 0));
+    sums0 = tvm_scale_words(sums0, parameters, parameters + 4, form);
+    sums1 = tvm_scale_words(sums1, parameters, parameters + 4, form);
+    bytes = tvm_saturate_two(sums0, sums1, form > 0 ? form : 0);
     if (limited) {
         bytes = tvm_limit_bytes(bytes, gemm->low, gemm->high);
     }
-    if (left >= 4) {
+    if (whole || left >= 4) {
         tvm_store_each_4(output0, bytes);
         tvm_store_each_4(output1, tvm_two_bytes_down(bytes));
     } else {
         tvm_store_first_4(output0, bytes, left);
         tvm_store_first_4(output1, tvm_two_bytes_down(bytes), left);
-    }
-}
-
-/* The same at one position. */
-TVM_INLINE void tvm_finish_1x4_mve(const struct tvm_gemm_mve *gemm, tvm_s32x4 sums, const int32_t *parameters,
-                                   int32_t left, int8_t *output, const int32_t form, const bool limited)
-{
-    tvm_s8x16 bytes;
-
-    if (form == TVM_ANY_MVE) {
-        sums = tvm_add_words(sums, tvm_load_words(parameters));
-        tvm_finish_any_mve(gemm->how, sums, gemm->channels - left, 1, left < 4 ? left : 4, output, 1);
-        return;
-    }
-    sums = tvm_scale_words(sums, parameters, form);
-    bytes = tvm_saturate_words(sums, form > 0 ? form : 0);
-    if (limited) {
-        bytes = tvm_limit_bytes(bytes, gemm->low, gemm->high);
-    }
-    if (left >= 4) {
-        tvm_store_each_4(output, bytes);
-    } else {
-        tvm_store_first_4(output, bytes, left);
     }
 }
 
@@ -149,7 +128,7 @@ TVM_INLINE struct tvm_sums_mve tvm_sum_steps(const int8_t *w, const int8_t *inpu
     struct tvm_sums_mve sums = {0, 0, 0, 0};
 
 #if TVM_GEMM_ASM_MVE
-    if (depth > 32) {
+    if (depth > 16) {
         const int32_t middle = (depth - 17) / 16;
         __asm__(TVM_NEXT_STEP_MVE("vmladav.s8") ".rept %c[middle]\n\t" TVM_NEXT_STEP_MVE("vmladava.s8")
                     ".endr\n\t" TVM_STEP_MVE("vmladava.s8", "[%[x0], %[last]]", "[%[x1], %[last]]")
@@ -170,6 +149,46 @@ TVM_INLINE struct tvm_sums_mve tvm_sum_steps(const int8_t *w, const int8_t *inpu
         sums.sum10 = tvm_add_dot_16(sums.sum10, x0, w1);
         sums.sum01 = tvm_add_dot_16(sums.sum01, x1, w0);
         sums.sum11 = tvm_add_dot_16(sums.sum11, x1, w1);
+    }
+    return sums;
+}
+
+/* Inputs of at most two steps, which stay in registers. */
+struct tvm_short_mve {
+    tvm_s8x16 first0, first1, last0, last1; /* step, position */
+};
+
+TVM_INLINE struct tvm_short_mve tvm_load_short(const int8_t *input0, const int8_t *input1, const int32_t depth)
+{
+    const int32_t last = depth > 16 ? 1 : 0;
+    const struct tvm_short_mve inputs = {
+        tvm_load_step(input0, 0, depth),
+        tvm_load_step(input1, 0, depth),
+        tvm_load_step(input0, last, depth),
+        tvm_load_step(input1, last, depth),
+    };
+
+    return inputs;
+}
+
+TVM_INLINE struct tvm_sums_mve tvm_sum_short(const int8_t *w, const struct tvm_short_mve *x, const int32_t depth)
+{
+    const tvm_s8x16 w0 = tvm_load_16(w);
+    const tvm_s8x16 w1 = tvm_load_16(w + 16);
+    struct tvm_sums_mve sums = {
+        tvm_dot_16(x->first0, w0),
+        tvm_dot_16(x->first1, w0),
+        tvm_dot_16(x->first0, w1),
+        tvm_dot_16(x->first1, w1),
+    };
+
+    if (depth > 16) {
+        const tvm_s8x16 more0 = tvm_load_16(w + 32);
+        const tvm_s8x16 more1 = tvm_load_16(w + 48);
+        sums.sum00 = tvm_add_dot_16(sums.sum00, x->last0, more0);
+        sums.sum01 = tvm_add_dot_16(sums.sum01, x->last1, more0);
+        sums.sum10 = tvm_add_dot_16(sums.sum10, x->last0, more1);
+        sums.sum11 = tvm_add_dot_16(sums.sum11, x->last1, more1);
     }
     return sums;
 }
@@ -207,37 +226,43 @@ TVM_INLINE struct tvm_sums_mve tvm_sum_passes(const int8_t *w, const int8_t *inp
     return sums;
 }
 
-TVM_INLINE struct tvm_sums_mve tvm_sum_two(const int8_t *w, const int8_t *input0, const int8_t *input1,
-                                           const int32_t depth, int32_t passes)
-{
-    return depth < 0 ? tvm_sum_passes(w, input0, input1, passes, -depth)
-                     : tvm_sum_steps(w, input0, input1, depth);
-}
-
 /* The body of a tvm_gemm_pair_mve for known numbers: the depth, or, negative, by how many steps a pass goes
- * of a longer one that is a multiple of 16 times it; the form of the outputs. */
+ * of a longer one that is a multiple of 16 times it; whether the channels are a multiple of four; the form of
+ * the outputs. */
 TVM_INLINE void tvm_gemm_2x4_mve(const struct tvm_gemm_mve *gemm, const int8_t *input0, const int8_t *input1,
-                                 int8_t *output0, int8_t *output1, const int32_t depth, const int32_t form,
-                                 const bool limited)
+                                 int8_t *output0, int8_t *output1, const int32_t depth, const bool whole,
+                                 const int32_t form, const bool limited)
 {
-    const int8_t *w = gemm->weights;
-    const int32_t *p = gemm->parameters;
     const int32_t length = depth < 0 ? gemm->depth : (depth + 15) / 16 * 16;
     const int32_t passes = depth < 0 ? length / (-16 * depth) : 0;
+    const bool is_short = depth > 0 && depth <= 32;
+    const int8_t *w = gemm->weights;
+    const int32_t *p = gemm->parameters;
+    int32_t left = gemm->channels;
+    struct tvm_short_mve inputs;
 
-    for (int32_t left = gemm->channels; left > 0; left -= 4) {
-        struct tvm_sums_mve two = tvm_sum_two(w, input0, input1, depth, passes);
+    if (is_short) {
+        inputs = tvm_load_short(input0, input1, depth);
+    }
+    do {
+        const int8_t *w1 = w + 2 * length;
+        struct tvm_sums_mve two = is_short   ? tvm_sum_short(w, &inputs, depth)
+                                  : depth < 0 ? tvm_sum_passes(w, input0, input1, passes, -depth)
+                                              : tvm_sum_steps(w, input0, input1, depth);
         tvm_s32x4 sums0 = tvm_set_even_words(two.sum00, two.sum10);
         tvm_s32x4 sums1 = tvm_set_even_words(two.sum01, two.sum11);
-        two = tvm_sum_two(w + 2 * length, input0, input1, depth, passes);
+        two = is_short    ? tvm_sum_short(w1, &inputs, depth)
+              : depth < 0 ? tvm_sum_passes(w1, input0, input1, passes, -depth)
+                          : tvm_sum_steps(w1, input0, input1, depth);
         sums0 = tvm_set_odd_words(sums0, two.sum00, two.sum10);
         sums1 = tvm_set_odd_words(sums1, two.sum01, two.sum11);
-        tvm_finish_2x4_mve(gemm, sums0, sums1, p, left, output0, output1, form, limited);
+        tvm_finish_2x4_mve(gemm, sums0, sums1, p, left, output0, output1, whole, form, limited);
         w += 4 * length;
         p += TVM_FORM_WORDS_MVE(form);
         output0 += 4;
         output1 += 4;
-    }
+        left -= 4;
+    } while (left > 0);
 }
 
 #endif

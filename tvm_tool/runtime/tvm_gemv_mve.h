@@ -48,12 +48,37 @@ TVM_INLINE tvm_s32x4 tvm_sum_four(const int8_t *w, const int8_t *inputs, int32_t
     return tvm_set_odd_words(tvm_set_even_words(sum0, sum2), sum1, sum3);
 }
 
-/* All channels at one position: `depth` inputs, gemm->depth with what weights of zero are behind them. The
- * inputs are copied to `scratch` if the depth is not a multiple of 16. */
-TVM_INLINE void tvm_gemv_1x4_mve(const struct tvm_gemm_mve *gemm, int32_t depth, const int8_t *input,
-                                 void *output, void *scratch, const int32_t unroll, const int32_t form,
-                                 const bool limited)
+/* The outputs of up to four channels, of which `left` are left. */
+TVM_INLINE void tvm_finish_1x4_mve(const struct tvm_gemm_mve *gemm, tvm_s32x4 sums, const int32_t *biases,
+                                   const int32_t *words, int32_t left, int8_t *output, const int32_t form,
+                                   const bool limited)
 {
+    tvm_s8x16 bytes;
+
+    if (form == TVM_ANY_MVE) {
+        sums = tvm_add_words(sums, tvm_load_words(biases));
+        tvm_finish_any_mve(gemm->how, sums, gemm->channels - left, left < 4 ? left : 4, output);
+        return;
+    }
+    bytes = tvm_saturate_one(tvm_scale_words(sums, biases, words, form), form > 0 ? form : 0);
+    if (limited) {
+        bytes = tvm_limit_bytes(bytes, gemm->low, gemm->high);
+    }
+    if (left >= 4) {
+        tvm_store_each_4(output, bytes);
+    } else {
+        tvm_store_first_4(output, bytes, left);
+    }
+}
+
+/* All channels at one position: `depth` inputs, gemm->depth with those that weights of zero are for. The inputs
+ * are copied to `scratch` if these are more. `alike`: what follows the biases is the same for all channels and
+ * stands once, before them. */
+TVM_INLINE void tvm_gemv_1x4_mve(const struct tvm_gemm_mve *gemm, int32_t depth, const int8_t *input,
+                                 void *output, void *scratch, const int32_t unroll, const bool alike,
+                                 const int32_t form, const bool limited)
+{
+    const int32_t words = TVM_FORM_WORDS_MVE(form) - 4;
     const int32_t passes = gemm->depth / (16 * unroll);
     const int8_t *w = gemm->weights;
     const int32_t *p = gemm->parameters;
@@ -61,14 +86,15 @@ TVM_INLINE void tvm_gemv_1x4_mve(const struct tvm_gemm_mve *gemm, int32_t depth,
     int8_t *to = (int8_t *)output;
 
     if (depth < gemm->depth) {
-        tvm_copy_mve((int8_t *)scratch, input, depth);
+        (void)tvm_copy_mve((int8_t *)scratch, input, depth);
         from = (const int8_t *)scratch;
     }
+    p += alike ? words : 0;
     for (int32_t left = gemm->channels; left > 0; left -= 4) {
         const tvm_s32x4 sums = tvm_sum_four(w, from, passes, unroll);
-        tvm_finish_1x4_mve(gemm, sums, p, left, to, form, limited);
+        tvm_finish_1x4_mve(gemm, sums, p, alike ? gemm->parameters : p + 4, left, to, form, limited);
         w += 4 * gemm->depth;
-        p += TVM_FORM_WORDS_MVE(form);
+        p += alike ? 4 : 4 + words;
         to += 4;
     }
 }

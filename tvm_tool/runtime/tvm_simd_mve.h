@@ -3,8 +3,7 @@
  * tvm_simd_mve.h - vectors of 128 bits: the instructions of Helium, and the same in plain C for every other
  * compiler. Not for use by a firmware.
  *
- * A vector is sixteen bytes (tvm_s8x16), eight numbers of 16 bits (tvm_s16x8) or four of 32 bits (tvm_s32x4).
- * Sums wrap.
+ * A vector is sixteen bytes (tvm_s8x16) or four numbers of 32 bits (tvm_s32x4). Sums wrap.
  */
 #ifndef TVM_SIMD_MVE_H
 #define TVM_SIMD_MVE_H
@@ -30,7 +29,6 @@
 #include <arm_mve.h>
 
 typedef int8x16_t tvm_s8x16;
-typedef int16x8_t tvm_s16x8;
 typedef int32x4_t tvm_s32x4;
 
 TVM_INLINE tvm_s8x16 tvm_load_16(const int8_t *from)
@@ -140,46 +138,45 @@ TVM_INLINE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
     return vshlq_s32(x, shifts);
 }
 
-/* Each number / 2^shift, half up, limited to 16 bits: in the even places of the result those of `even`, in the
- * odd ones those of `odd`. The intrinsics want a literal, which an argument is not for all compilers. (Not
- * VQSHRNB, which rounds down: some GNU assemblers make VQRSHRNB of it.) */
-TVM_INLINE tvm_s16x8 tvm_narrow_words(tvm_s32x4 even, tvm_s32x4 odd, const int32_t shift)
+/* Two vectors of numbers / 2^shift, half up, limited to 8 bits: bytes 0, 4, 8 and 12 those of `x`, bytes 2, 6,
+ * 10 and 14 those of `y`; the others are anything. The intrinsics want a literal, which an argument is not for
+ * every compiler, and they cost copies. (Not VQSHRNB, which rounds down: some GNU assemblers make VQRSHRNB of
+ * it.) */
+TVM_INLINE tvm_s8x16 tvm_saturate_two(tvm_s32x4 x, tvm_s32x4 y, const int32_t shift)
 {
-#if defined(__OPTIMIZE__)
-    if (shift > 0) {
-        tvm_s16x8 result;
-        __asm__("vqrshrnb.s32 %q0, %q1, %3\n\tvqrshrnt.s32 %q0, %q2, %3"
-                : "=&w"(result)
-                : "w"(even), "w"(odd), "i"(shift > 0 ? shift : 1));
-        return result;
-    }
-#else
-    even = vrshlq_n_s32(even, -shift);
-    odd = vrshlq_n_s32(odd, -shift);
-#endif
-    return vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(even), even), odd);
-}
-
-/* Limited to 8 bits: in the even bytes those of `x`; in the odd ones anything. */
-TVM_INLINE tvm_s8x16 tvm_narrow_halves(tvm_s16x8 x)
-{
-    return vqmovnbq_s16(vreinterpretq_s8_s16(x), x);
-}
-
-/* Bytes 0, 4, 8 and 12: each number / 2^shift, half up, limited to 8 bits. */
-TVM_INLINE tvm_s8x16 tvm_saturate_words(tvm_s32x4 x, const int32_t shift)
-{
-    tvm_s16x8 halves = vreinterpretq_s16_s32(x);
+    int16x8_t halves = vreinterpretq_s16_s32(x);
 
 #if defined(__OPTIMIZE__)
     if (shift > 0) {
-        __asm__("vqrshrnb.s32 %q0, %q0, %1" : "+w"(halves) : "i"(shift > 0 ? shift : 1));
-        return tvm_narrow_halves(halves);
+        __asm__("vqrshrnb.s32 %q0, %q0, %2\n\tvqrshrnt.s32 %q0, %q1, %2\n\tvqmovnb.s16 %q0, %q0"
+                : "+w"(halves)
+                : "w"(y), "i"(shift > 0 ? shift : 1));
+        return vreinterpretq_s8_s16(halves);
     }
 #else
     x = vrshlq_n_s32(x, -shift);
+    y = vrshlq_n_s32(y, -shift);
 #endif
-    return tvm_narrow_halves(vqmovnbq_s32(halves, x));
+    halves = vqmovntq_s32(vqmovnbq_s32(halves, x), y);
+    return vqmovnbq_s16(vreinterpretq_s8_s16(halves), halves);
+}
+
+/* The same of one vector, for bytes 0, 4, 8 and 12. */
+TVM_INLINE tvm_s8x16 tvm_saturate_one(tvm_s32x4 x, const int32_t shift)
+{
+    int16x8_t halves = vreinterpretq_s16_s32(x);
+
+#if defined(__OPTIMIZE__)
+    if (shift > 0) {
+        __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+w"(halves) : "i"(shift > 0 ? shift : 1));
+        return vreinterpretq_s8_s16(halves);
+    }
+    __asm__("vqmovnb.s32 %q0, %q0\n\tvqmovnb.s16 %q0, %q0" : "+w"(halves));
+    return vreinterpretq_s8_s16(halves);
+#else
+    halves = vqmovnbq_s32(halves, vrshlq_n_s32(x, -shift));
+    return vqmovnbq_s16(vreinterpretq_s8_s16(halves), halves);
+#endif
 }
 
 /* Bytes 0, 4, 8 and 12 to four neighbours, or the first `count` of them. */
@@ -253,9 +250,6 @@ TVM_INLINE tvm_s8x16 tvm_two_bytes_down(tvm_s8x16 x)
 typedef struct {
     int8_t at[16];
 } tvm_s8x16;
-typedef struct {
-    int16_t at[8];
-} tvm_s16x8;
 typedef struct {
     int32_t at[4];
 } tvm_s32x4;
@@ -409,38 +403,27 @@ TVM_INLINE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
     return x;
 }
 
-TVM_INLINE int16_t tvm_narrow_word(int32_t x, int32_t shift)
+TVM_INLINE int8_t tvm_saturate_word(int32_t x, int32_t shift)
 {
     const int64_t half = (INT64_C(1) << shift) / 2;
 
-    return (int16_t)tvm_limit_s8((int32_t)tvm_shift_right_64(x + half, shift), INT16_MIN, INT16_MAX);
+    return (int8_t)tvm_limit_s8((int32_t)tvm_shift_right_64(x + half, shift), -128, 127);
 }
 
-TVM_INLINE tvm_s16x8 tvm_narrow_words(tvm_s32x4 even, tvm_s32x4 odd, const int32_t shift)
+TVM_INLINE tvm_s8x16 tvm_saturate_two(tvm_s32x4 x, tvm_s32x4 y, const int32_t shift)
 {
-    tvm_s16x8 x;
+    tvm_s8x16 bytes = tvm_repeat_byte(0);
 
     for (int32_t i = 0; i < 4; i++) {
-        x.at[2 * i] = tvm_narrow_word(even.at[i], shift);
-        x.at[2 * i + 1] = tvm_narrow_word(odd.at[i], shift);
-    }
-    return x;
-}
-
-TVM_INLINE tvm_s8x16 tvm_narrow_halves(tvm_s16x8 x)
-{
-    tvm_s8x16 bytes;
-
-    for (int32_t i = 0; i < 8; i++) {
-        bytes.at[2 * i] = (int8_t)tvm_limit_s8(x.at[i], -128, 127);
-        bytes.at[2 * i + 1] = 0;
+        bytes.at[4 * i] = tvm_saturate_word(x.at[i], shift);
+        bytes.at[4 * i + 2] = tvm_saturate_word(y.at[i], shift);
     }
     return bytes;
 }
 
-TVM_INLINE tvm_s8x16 tvm_saturate_words(tvm_s32x4 x, const int32_t shift)
+TVM_INLINE tvm_s8x16 tvm_saturate_one(tvm_s32x4 x, const int32_t shift)
 {
-    return tvm_narrow_halves(tvm_narrow_words(x, x, shift));
+    return tvm_saturate_two(x, x, shift);
 }
 
 TVM_INLINE void tvm_scatter_4(int8_t *to, tvm_s32x4 offsets, tvm_s8x16 x)

@@ -28,15 +28,18 @@ STEP, PASS = 8, 1
 
 def gemm(depth: int, finish: Finish) -> Mapping[str, str]:
     """Products of `depth` inputs; negative: of any number, by so many steps at a time."""
-    name = f"gemm2x4_{f'{depth}' if depth > 0 else f'by{-depth}'}_mve_{finish.name}"
-    call = f"tvm_gemm_2x4_mve({GEMM_ARGUMENTS}, {depth}, {form_of(finish)});"
+    whole = finish.bias.size % 4 == 0
+    name = f"gemm2x4_{f'{depth}' if depth > 0 else f'by{-depth}'}_mve_{finish.name}{'' if whole else '_tail'}"
+    numbers = f"{depth}, {'true' if whole else 'false'}, {form_of(finish)}"
+    call = f"tvm_gemm_2x4_mve({GEMM_ARGUMENTS}, {numbers});"
     return {name: _text(name, GEMM, call)}
 
 
 def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
     """Products for one position."""
-    name = f"gemv1x4_by{unroll}_mve_{finish.name}"
-    call = f"tvm_gemv_1x4_mve(gemm, depth, input, output, scratch, {unroll}, {form_of(finish)});"
+    name = f"gemv1x4_by{unroll}_mve{'_alike' if finish.alike else ''}_{finish.name}"
+    numbers = f"{unroll}, {'true' if finish.alike else 'false'}, {form_of(finish)}"
+    call = f"tvm_gemv_1x4_mve(gemm, depth, input, output, scratch, {numbers});"
     return {name: _text(name, GEMV, call)}
 
 

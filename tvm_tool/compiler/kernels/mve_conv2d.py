@@ -37,7 +37,7 @@ def dense(layer: QLayer, _need: Need) -> Driver:
                 f"{next(iter(block))}({arguments});",
             ]
         ),
-        constants=_constants(by_four(steps_of(matrix, overlapping=False)), finish),
+        constants=_constants(by_four(steps_of(matrix, overlapping=False)), finish, once=finish.alike),
         scratch=scratch,
         runtime=FINISH,
         macs=product.weights.size,
@@ -143,5 +143,5 @@ def _gemm(finish: Finish, block: str, depth: int, channels: int) -> str:
     )
 
 
-def _constants(weights: Array, finish: Finish) -> dict[str, Array]:
-    return {"weights": weights, "parameters": int32(parameters_of(finish)), **finish.constants}
+def _constants(weights: Array, finish: Finish, once: bool = False) -> dict[str, Array]:
+    return {"weights": weights, "parameters": int32(parameters_of(finish, once)), **finish.constants}

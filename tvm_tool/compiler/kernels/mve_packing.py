@@ -67,9 +67,14 @@ def words_of(finish: Finish) -> Array:
     return np.concatenate([finish.bias[:, None], words], axis=1)
 
 
-def parameters_of(finish: Finish) -> Array:
-    """`words_of` by four channels: all four biases, then all four multipliers, and so on."""
+def parameters_of(finish: Finish, once: bool = False) -> Array:
+    """`words_of` by four channels: all four biases, then all four multipliers, and so on.
+
+    With `once`, what follows the biases stands before them, once for all channels.
+    """
     words = _fours(words_of(finish))
+    if once:
+        return np.concatenate([np.repeat(words[0, 1:], 4), words[:, 0]])
     ordered: Array = words.reshape(-1, 4, words.shape[1]).transpose(0, 2, 1).ravel()
     return ordered
 
