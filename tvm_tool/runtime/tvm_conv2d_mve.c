@@ -21,54 +21,58 @@ static TVM_NOINLINE void copy_row_mve(const struct tvm_window *window, int32_t z
     tvm_fill_mve(to, zero, row.right * channels);
 }
 
+/* Points to the rows under the windows of a row of outputs: in the input or, with padding, in a ring. */
+static TVM_NOINLINE void find_rows_mve(const struct tvm_window *window, int32_t zero, int32_t out_y,
+                                       const int8_t *image, int8_t *ring, const int8_t **rows)
+{
+    const int32_t channels = window->input_channels;
+    const bool padded = window->pad_top || window->pad_left || window->pad_bottom || window->pad_right;
+    const int32_t slots = (window->kernel_height - 1) * window->dilation_height + 1;
+    const int32_t columns = (window->output_width - 1) * window->stride_width +
+                            (window->kernel_width - 1) * window->dilation_width + 1;
+    const int32_t line = (padded ? columns : window->input_width) * channels;
+    const int32_t top = out_y * window->stride_height;
+    const int32_t known = out_y > 0 ? top - window->stride_height + slots : 0;
+
+    for (int32_t y = top > known ? top : known; padded && y < top + slots; y++) {
+        copy_row_mve(window, zero, columns, y - window->pad_top, image, ring + y % slots * line);
+    }
+    for (int32_t ky = 0; ky < window->kernel_height; ky++) {
+        const int32_t y = top + ky * window->dilation_height;
+        rows[ky] = padded ? ring + y % slots * line : image + y * line;
+    }
+}
+
 void tvm_conv2d_mve(const struct tvm_window *window, const struct tvm_gemm_mve *gemm, tvm_gather_mve gather,
                     int32_t zero, const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output,
                     void *TVM_RESTRICT scratch)
 {
-    const int32_t kernel = window->kernel_height;
-    const int32_t channels = window->input_channels;
-    const int32_t line = window->input_width * channels;
-    const bool padded = window->pad_top || window->pad_left || window->pad_bottom || window->pad_right;
-    const int32_t slots = (kernel - 1) * window->dilation_height + 1;
-    const int32_t columns = (window->output_width - 1) * window->stride_width +
-                            (window->kernel_width - 1) * window->dilation_width + 1;
-    const int32_t move = window->stride_width * channels;
     const int8_t **rows = scratch;
-    int8_t *column0 = (int8_t *)scratch + TVM_POINTER_BYTES_MVE(kernel);
-    int8_t *column1 = column0 + gemm->depth;
-    int8_t *ring = column1 + gemm->depth + 16;
+    int8_t *const column = (int8_t *)scratch + TVM_POINTER_BYTES_MVE(window->kernel_height);
     int8_t *pending = NULL;
     int8_t *to = output;
 
-    for (int32_t image = 0; image < window->batch; image++) {
-        int32_t next = 0;
+    for (int32_t image = window->batch; image > 0; image--) {
         for (int32_t out_y = 0; out_y < window->output_height; out_y++) {
-            const int32_t top = out_y * window->stride_height;
+            const int32_t move = window->stride_width * window->input_channels;
             int32_t x = 0;
-            for (next = next < top ? top : next; padded && next < top + slots; next++) {
-                copy_row_mve(window, zero, columns, next - window->pad_top, input,
-                             ring + next % slots * columns * channels);
-            }
-            for (int32_t ky = 0; ky < kernel; ky++) {
-                const int32_t y = top + ky * window->dilation_height;
-                rows[ky] = padded ? ring + y % slots * columns * channels : input + y * line;
-            }
-            for (int32_t out_x = 0; out_x < window->output_width; out_x++) {
+            find_rows_mve(window, zero, out_y, input, column + 2 * gemm->depth + 16, rows);
+            for (int32_t left = window->output_width; left > 0; left--) {
                 if (pending) {
-                    gather(rows, x, column1);
-                    gemm->pair(gemm, column0, column1, pending, to);
+                    gather(rows, x, column + gemm->depth);
+                    gemm->pair(gemm, column, column + gemm->depth, pending, to);
                     pending = NULL;
                 } else {
-                    gather(rows, x, column0);
+                    gather(rows, x, column);
                     pending = to;
                 }
                 x += move;
                 to += gemm->channels;
             }
         }
-        input += window->input_height * line;
+        input += window->input_height * window->input_width * window->input_channels;
     }
     if (pending) {
-        gemm->pair(gemm, column0, column0, pending, pending);
+        gemm->pair(gemm, column, column, pending, pending);
     }
 }

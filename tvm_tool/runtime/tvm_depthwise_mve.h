@@ -14,23 +14,24 @@
 
 struct tvm_depthwise_mve;
 
-/* Computes `rows` rows of all channels from packed bands. */
-typedef void (*tvm_depthwise_rows_mve)(const struct tvm_depthwise_mve *depthwise, const int8_t *bands,
-                                       int32_t rows, int8_t *output);
+/* Computes `rows` rows of all channels from packed bands; `places`: where four outputs are from the first one.
+ * Those that do not exist are the first ones once more. */
+typedef void (*tvm_depthwise_rows_mve)(const struct tvm_depthwise_mve *depthwise, const int32_t *places,
+                                       const int8_t *bands, int32_t rows, int8_t *output);
 
 struct tvm_depthwise_mve {
     tvm_depthwise_rows_mve rows;
-    const int8_t *weights;              /* by channel: vectors of 16 */
-    const int32_t *parameters;          /* by channel: bias, then as those of tvm_gemm_mve */
-    const int32_t *offsets;             /* by vector: from the first word to each of its four */
-    int32_t together;                   /* rows that are computed together */
-    int32_t bands;                      /* under them */
-    int32_t columns;                    /* of a band */
-    int32_t width;                      /* of the output */
-    int32_t stride;                     /* along a row */
-    int32_t channels;                   /* of input and output */
-    int32_t low, high;                  /* least and largest output */
-    const struct tvm_rescaling_s8 *how; /* for TVM_ANY_MVE */
+    const int8_t *weights;    /* by channel: vectors of 16 */
+    const int32_t *parameters;/* by channel: as those of tvm_gemm_mve; no TVM_ANY_MVE */
+    const int32_t *offsets;   /* by vector: from the first word to each of its four */
+    int32_t together;         /* rows that are computed together */
+    int32_t bands;            /* under them */
+    int32_t columns;          /* of a band */
+    int32_t width;            /* of the output */
+    int32_t stride;           /* along a row */
+    int32_t channels;         /* of input and output */
+    int32_t kind;             /* see below */
+    int32_t low, high;        /* least and largest output */
 };
 
 /* What four outputs of a channel have in common:
@@ -39,46 +40,14 @@ struct tvm_depthwise_mve {
  *   TVM_FLAT_MVE: four columns, each with its own vectors. */
 enum { TVM_PATCH_MVE, TVM_TALL_MVE, TVM_FLAT_MVE };
 
-/* Where the four outputs are. Those that do not exist are the first ones once more. */
-TVM_INLINE tvm_s32x4 tvm_places_mve(const struct tvm_depthwise_mve *depthwise, int32_t rows, const int32_t kind)
-{
-    const int32_t channels = depthwise->channels;
-    const int32_t line = depthwise->width * channels;
-    int32_t places[4] = {0, 0, 0, 0};
-
-    if (kind == TVM_PATCH_MVE) {
-        places[1] = depthwise->width > 1 ? channels : 0;
-        places[2] = rows > 1 ? line : 0;
-        places[3] = places[1] + places[2];
-    } else {
-        const int32_t count = kind == TVM_TALL_MVE ? rows : depthwise->width;
-        const int32_t step = kind == TVM_TALL_MVE ? line : channels;
-        for (int32_t i = 1; i < 4; i++) {
-            places[i] = i < count ? i * step : 0;
-        }
-    }
-    return tvm_load_words(places);
-}
-
 /* Four outputs of one channel from their sums. */
-TVM_INLINE void tvm_finish_channel_mve(const struct tvm_depthwise_mve *depthwise, tvm_s32x4 sums,
-                                       const int32_t *p, tvm_s32x4 multiplier, int32_t channel,
-                                       tvm_s32x4 places, int8_t *output, const int32_t form,
-                                       const bool limited)
+TVM_INLINE tvm_s8x16 tvm_finish_channel_mve(const struct tvm_depthwise_mve *depthwise, tvm_s32x4 sums,
+                                            const int32_t *p, tvm_s32x4 multiplier, const int32_t form,
+                                            const bool limited)
 {
     tvm_s8x16 bytes;
 
     sums = tvm_add_word(sums, p[0]);
-    if (form == TVM_ANY_MVE) {
-        int32_t at[4];
-        int32_t numbers[4];
-        tvm_store_words(at, places);
-        tvm_store_words(numbers, sums);
-        for (int32_t i = 0; i < 4; i++) {
-            output[at[i]] = (int8_t)depthwise->how->rescale(depthwise->how, numbers[i], channel);
-        }
-        return;
-    }
     if (form >= 0) {
         sums = tvm_add_word(tvm_multiply_high_words(sums, multiplier), p[2]);
     } else {
@@ -86,17 +55,14 @@ TVM_INLINE void tvm_finish_channel_mve(const struct tvm_depthwise_mve *depthwise
         sums = tvm_shift_words_alike(tvm_add_word(tvm_add_words(sums, tvm_signs(sums)), p[2]), p[3]);
     }
     bytes = tvm_saturate_one(sums, form > 0 ? form : 0);
-    if (limited) {
-        bytes = tvm_limit_bytes(bytes, depthwise->low, depthwise->high);
-    }
-    tvm_scatter_4(output, places, bytes);
+    return limited ? tvm_limit_bytes(bytes, depthwise->low, depthwise->high) : bytes;
 }
 
 /* The body of a tvm_depthwise_rows_mve for known numbers: what four outputs have in common, how many vectors
  * are under a window, the form of the outputs. */
-TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise, const int8_t *bands,
-                                       int32_t rows, int8_t *output, const int32_t kind, const int32_t vectors,
-                                       const int32_t form, const bool limited)
+TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise, const int32_t *places,
+                                       const int8_t *bands, int32_t rows, int8_t *output, const int32_t kind,
+                                       const int32_t vectors, const int32_t form, const bool limited)
 {
     const int32_t across = kind == TVM_PATCH_MVE ? 2 : kind == TVM_FLAT_MVE ? 4 : 1;
     const int32_t channels = depthwise->channels;
@@ -104,12 +70,11 @@ TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise
     const int32_t groups = (width + across - 1) / across;
     /* What is left of the width comes first: the next outputs overlap these. */
     const int32_t first = width - (groups - 1) * across;
-    const int32_t words = form >= 0 ? 3 : form == TVM_DOUBLE_MVE ? 4 : 1;
+    const int32_t words = form >= 0 ? 3 : 4;
     const int32_t input_step = 4 * channels * depthwise->stride;
     const int32_t lane1 = width > 1 ? input_step : 0;
     const int32_t lane2 = width > 2 ? 2 * input_step : 0;
     const int32_t lane3 = width > 3 ? 3 * input_step : 0;
-    const tvm_s32x4 places = tvm_places_mve(depthwise, rows, kind);
     const tvm_s32x4 offsets = tvm_load_words(depthwise->offsets);
     const int8_t *w = depthwise->weights;
     const int32_t *p = depthwise->parameters;
@@ -119,7 +84,7 @@ TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise
         tvm_s8x16 w1 = w0;
         tvm_s8x16 w2 = w0;
         tvm_s8x16 w3 = w0;
-        const tvm_s32x4 multiplier = tvm_repeat_word(form == TVM_ANY_MVE ? 0 : p[1]);
+        const tvm_s32x4 multiplier = tvm_repeat_word(p[1]);
         const int8_t *from = bands + 4 * channel;
         int8_t *to = output + channel;
         int32_t from_step = first * input_step;
@@ -162,9 +127,10 @@ TVM_INLINE void tvm_depthwise_four_mve(const struct tvm_depthwise_mve *depthwise
                 sum2 = tvm_dot_16(inputs, w2);
                 sum3 = tvm_dot_16(inputs, w3);
             }
-            tvm_finish_channel_mve(depthwise,
-                                   tvm_set_odd_words(tvm_set_even_words(sum0, sum2), sum1, sum3), p,
-                                   multiplier, channel, places, to, form, limited);
+            tvm_scatter_4(to, tvm_load_words(places),
+                          tvm_finish_channel_mve(
+                              depthwise, tvm_set_odd_words(tvm_set_even_words(sum0, sum2), sum1, sum3), p,
+                              multiplier, form, limited));
             from += from_step;
             to += to_step;
             from_step = across * input_step;

@@ -235,7 +235,7 @@ TVM_INLINE void tvm_gemm_2x4_mve(const struct tvm_gemm_mve *gemm, const int8_t *
 {
     const int32_t length = depth < 0 ? gemm->depth : (depth + 15) / 16 * 16;
     const int32_t passes = depth < 0 ? length / (-16 * depth) : 0;
-    const bool is_short = depth > 0 && depth <= 32;
+    const bool is_short = depth > 0 && depth <= 32 && form != TVM_ANY_MVE;
     const int8_t *w = gemm->weights;
     const int32_t *p = gemm->parameters;
     int32_t left = gemm->channels;

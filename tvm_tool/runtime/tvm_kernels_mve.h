@@ -31,9 +31,9 @@ void tvm_conv2d_mve(const struct tvm_window *window, const struct tvm_gemm_mve *
                     int32_t zero, const int8_t *TVM_RESTRICT input, void *TVM_RESTRICT output,
                     void *TVM_RESTRICT scratch);
 
-/* Each channel by itself. `output` may be `input` if they are equally large and the strides are 1. Scratch: the
- * bands under rows that are computed together, 64 bytes, a row of the input, and one more for each row of
- * padding at the top if `output` is `input`. */
+/* Each channel by itself. `output` may be `input` if they are equally large and the strides are 1. Scratch: 16
+ * bytes, the bands under rows that are computed together, 64 bytes, a row of the input, and one more for each
+ * row of padding at the top if `output` is `input`. */
 void tvm_depthwise_s8_mve(const struct tvm_window *window, const struct tvm_depthwise_mve *depthwise,
                           int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 

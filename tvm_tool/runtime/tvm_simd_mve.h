@@ -17,9 +17,12 @@
 #define TVM_UNROLL_MVE
 #endif
 
-/* A block is compiled as it was measured, whatever the flags of the firmware are. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
-#define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "O2")))
+/* A block is compiled as it was measured, whatever the flags of the firmware are; GCC spills vectors when it moves
+ * instructions apart. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE_SIZE__)
+#define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "no-schedule-insns")))
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "no-schedule-insns", "O2")))
 #else
 #define TVM_BLOCK_MVE static TVM_NOINLINE
 #endif

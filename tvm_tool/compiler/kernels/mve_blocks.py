@@ -16,7 +16,11 @@ GEMM = (
 )
 GEMM_ARGUMENTS = "gemm, input0, input1, output0, output1"
 GEMV = "const struct tvm_gemm_mve *gemm, int32_t depth, const int8_t *input, void *output, void *scratch"
-ROWS = "const struct tvm_depthwise_mve *depthwise, const int8_t *bands, int32_t rows, int8_t *output"
+ROWS = (
+    "const struct tvm_depthwise_mve *depthwise, const int32_t *places, const int8_t *bands, int32_t rows, "
+    "int8_t *output"
+)
+ROWS_ARGUMENTS = "depthwise, places, bands, rows, output"
 GATHER = "const int8_t *const *rows, int32_t x, int8_t *to"
 
 MOST_STEPS = 8
@@ -54,7 +58,7 @@ def rows(kind: str, vectors: int, finish: Finish) -> Mapping[str, str]:
     """Rows of a depthwise convolution; `kind` is the C name of what four outputs have in common."""
     word = kind.removeprefix("TVM_").lower()
     name = f"depthwise_{word}{f'_{vectors}' if vectors > 1 else ''}_{finish.name}"
-    call = f"tvm_depthwise_four_mve(depthwise, bands, rows, output, {kind}, {vectors}, {form_of(finish)});"
+    call = f"tvm_depthwise_four_mve({ROWS_ARGUMENTS}, {kind}, {vectors}, {form_of(finish)});"
     return {name: _text(name, ROWS, call)}
 
 

@@ -17,8 +17,8 @@ from .q_common import window_of
 FOUR = 4
 """Rows of a band, words of a vector, outputs that are computed together."""
 
-SLACK = 64
-"""Bytes behind the bands that packing may write to."""
+SPARE = 16 + 64
+"""Bytes of scratch before the bands, and behind them, where packing may write."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,14 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
         raise DeclinedError("not one output for each channel")
     check_types(layer)
     finish = finish_of(layer, SUM_BITS)
+    if finish.how is not None:
+        raise DeclinedError("outputs need the scalar function")
     channels, _, width, _ = layer.weights.shape
     shape = _shape(layer)
     columns = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
     block = blocks.rows(shape.kind, shape.vectors, finish)
     fields = [next(iter(block)), "@weights@", "@parameters@", "@offsets@", shape.together, shape.bands]
-    fields += [columns, layer.output[1], layer.strides[1], channels, finish.low, finish.high, finish.pointer]
+    fields += [columns, layer.output[1], layer.strides[1], channels, shape.kind, finish.low, finish.high]
     declaration = f"static const struct tvm_depthwise_mve depthwise = {{{', '.join(map(str, fields))}}};"
     call = f"tvm_depthwise_s8_mve(&window, &depthwise, {layer.x.zero_point}, input, output, scratch);"
     in_place = layer.input == layer.output and layer.strides == (1, 1)
@@ -61,16 +63,15 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
     moving = finish.moving[:, None, None].astype(np.int8)
     return Driver(
         kernel="depthwise_mve",
-        body="\n".join([window_of(layer), *finish.declaration, declaration, call]),
+        body="\n".join([window_of(layer), declaration, call]),
         constants={
             "weights": _packed(layer.weights[..., 0] * moving, shape),
             "parameters": int32(words_of(finish)),
             "offsets": _offsets(layer, shape, columns),
-            **finish.constants,
         },
-        scratch=FOUR * shape.bands * columns * channels + SLACK + rows * layer.input[1] * channels,
+        scratch=FOUR * shape.bands * columns * channels + SPARE + rows * layer.input[1] * channels,
         in_place=in_place,
-        runtime=("tvm_depthwise_mve.c", "tvm_rescale_s8.c"),
+        runtime=("tvm_depthwise_mve.c",),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_kernels_mve.h",),
         blocks=block,
