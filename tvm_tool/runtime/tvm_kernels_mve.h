@@ -37,6 +37,11 @@ void tvm_conv2d_mve(const struct tvm_window *window, const struct tvm_gemm_mve *
 void tvm_depthwise_s8_mve(const struct tvm_window *window, const struct tvm_depthwise_mve *depthwise,
                           int32_t zero, const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 
+/* As tvm_add_s8_dsp. */
+struct tvm_add_dsp;
+void tvm_add_s8_mve(const struct tvm_add_dsp *add, int32_t count, const int8_t *shifted,
+                    const int8_t *looked_up, int8_t *output);
+
 #ifdef __cplusplus
 }
 #endif

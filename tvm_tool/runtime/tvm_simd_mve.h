@@ -199,6 +199,27 @@ TVM_INLINE void tvm_scatter_4(int8_t *to, tvm_s32x4 offsets, tvm_s8x16 x)
     vstrbq_scatter_offset_s32(to, vreinterpretq_u32_s32(offsets), vreinterpretq_s32_s8(x));
 }
 
+/* `count` bytes, up to four, as numbers; zeros behind them. */
+TVM_INLINE tvm_s32x4 tvm_widen_bytes(const int8_t *from, int32_t count)
+{
+    return count < 4 ? vldrbq_z_s32(from, vctp32q((uint32_t)count)) : vldrbq_s32(from);
+}
+
+/* table[x] for `count` bytes x, taken as unsigned. */
+TVM_INLINE tvm_s32x4 tvm_look_up_bytes(const int32_t *table, const int8_t *from, int32_t count)
+{
+    const uint8_t *bytes = (const uint8_t *)from;
+    const uint32x4_t x = count < 4 ? vldrbq_z_u32(bytes, vctp32q((uint32_t)count)) : vldrbq_u32(bytes);
+
+    return vldrwq_gather_shifted_offset_s32(table, x);
+}
+
+/* x * 2^20 */
+TVM_INLINE tvm_s32x4 tvm_shift_up_20(tvm_s32x4 x)
+{
+    return vshlq_n_s32(x, 20);
+}
+
 /* Four bytes each, from addresses that are multiples of four. */
 TVM_INLINE tvm_s8x16 tvm_gather_fours(const int8_t *from, tvm_s32x4 offsets)
 {
@@ -434,6 +455,37 @@ TVM_INLINE void tvm_scatter_4(int8_t *to, tvm_s32x4 offsets, tvm_s8x16 x)
     for (int32_t i = 0; i < 4; i++) {
         to[offsets.at[i]] = x.at[4 * i];
     }
+}
+
+TVM_INLINE tvm_s32x4 tvm_widen_bytes(const int8_t *from, int32_t count)
+{
+    tvm_s32x4 x;
+
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = 0;
+        if (i < count) {
+            x.at[i] = from[i];
+        }
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_look_up_bytes(const int32_t *table, const int8_t *from, int32_t count)
+{
+    tvm_s32x4 x = tvm_widen_bytes(from, count);
+
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = table[(uint8_t)x.at[i]];
+    }
+    return x;
+}
+
+TVM_INLINE tvm_s32x4 tvm_shift_up_20(tvm_s32x4 x)
+{
+    for (int32_t i = 0; i < 4; i++) {
+        x.at[i] = (int32_t)((uint32_t)x.at[i] << 20);
+    }
+    return x;
 }
 
 TVM_INLINE tvm_s8x16 tvm_gather_fours(const int8_t *from, tvm_s32x4 offsets)

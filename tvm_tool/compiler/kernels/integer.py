@@ -30,6 +30,7 @@ from .dsp_conv2d import conv2d_columns, conv2d_rows, pointwise
 from .dsp_conv2d import dense as dense_row
 from .dsp_depthwise import depthwise
 from .dsp_pool2d import pool
+from .mve_add import add as add_mve
 from .mve_conv2d import conv2d as conv2d_mve
 from .mve_conv2d import dense as dense_mve
 from .mve_conv2d import pointwise as pointwise_mve
@@ -55,10 +56,10 @@ DSP: Mapping[type, tuple[Candidate, ...]] = {
 }
 
 MVE: Mapping[type, tuple[Candidate, ...]] = {
+    **DSP,
     QConv2D: (dense_mve, pointwise_mve, depthwise_mve, conv2d_mve, *DSP[QConv2D]),
     QDense: (dense_mve, pointwise_mve, *DSP[QDense]),
-    QBinary: DSP[QBinary],
-    QPool2D: DSP[QPool2D],
+    QBinary: (add_mve, *DSP[QBinary]),
 }
 
 CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {"dsp": DSP, "mve": MVE}

@@ -26,6 +26,9 @@ GATHER = "const int8_t *const *rows, int32_t x, int8_t *to"
 MOST_STEPS = 8
 """Steps up to which there is no loop."""
 
+MOST_UNROLLED = 9
+"""Steps of a pass of the loop."""
+
 STEP, PASS = 8, 1
 """Instructions of a step of the products, and of what a pass of their loop adds."""
 
@@ -65,7 +68,7 @@ def rows(kind: str, vectors: int, finish: Finish) -> Mapping[str, str]:
 def unrolled(steps: int, pad: bool) -> tuple[int, int]:
     """Steps, rounded up if `pad` allows it, and how many of them a pass of the loop takes."""
     choices = []
-    for unroll in range(4, 0, -1):
+    for unroll in range(MOST_UNROLLED, 0, -1):
         passes = -(-steps // unroll)
         if pad or passes * unroll == steps:
             choices.append((passes * unroll * STEP + passes * PASS, passes * unroll, unroll))
