@@ -23,10 +23,10 @@ ROWS = (
 ROWS_ARGUMENTS = "depthwise, places, bands, rows, output"
 GATHER = "const int8_t *const *rows, int32_t x, int8_t *to"
 
-MOST_STEPS = 8
-"""Steps up to which there is no loop."""
+MOST_STEPS = {"speed": 8, "size": 2}
+"""By what is optimised: steps up to which there is no loop."""
 
-MOST_UNROLLED = 9
+MOST_UNROLLED = {"speed": 9, "size": 1}
 """Steps of a pass of the loop."""
 
 STEP, PASS = 8, 1
@@ -65,10 +65,10 @@ def rows(kind: str, vectors: int, finish: Finish) -> Mapping[str, str]:
     return {name: _text(name, ROWS, call)}
 
 
-def unrolled(steps: int, pad: bool) -> tuple[int, int]:
+def unrolled(steps: int, optimize: str, pad: bool) -> tuple[int, int]:
     """Steps, rounded up if `pad` allows it, and how many of them a pass of the loop takes."""
     choices = []
-    for unroll in range(MOST_UNROLLED, 0, -1):
+    for unroll in range(MOST_UNROLLED[optimize], 0, -1):
         passes = -(-steps // unroll)
         if pad or passes * unroll == steps:
             choices.append((passes * unroll * STEP + passes * PASS, passes * unroll, unroll))

@@ -17,14 +17,14 @@ from .q_conv2d import as_dense
 FINISH = ("tvm_finish_mve.c", "tvm_rescale_s8.c")
 
 
-def dense(layer: QLayer, _need: Need) -> Driver:
+def dense(layer: QLayer, need: Need) -> Driver:
     """Dense layers of one row, and convolutions that are one."""
     product = _product(layer)
     if product.rows != 1:
         raise DeclinedError("not one row")
     finish = finish_of(product, SUM_BITS)
     channels, depth = product.weights.shape
-    steps, unroll = blocks.unrolled(-(-depth // LANES), pad=False)
+    steps, unroll = blocks.unrolled(-(-depth // LANES), need.optimize, pad=False)
     block = blocks.gemv(unroll, finish)
     matrix = _moving(product.weights, finish)
     scratch = steps * LANES if depth % LANES else 0
@@ -46,19 +46,19 @@ def dense(layer: QLayer, _need: Need) -> Driver:
     )
 
 
-def pointwise(layer: QLayer, _need: Need) -> Driver:
+def pointwise(layer: QLayer, need: Need) -> Driver:
     """Dense layers of several rows, and 1x1 convolutions of stride 1; in place if square."""
     product = _product(layer)
     finish = finish_of(product, SUM_BITS)
     channels, depth = product.weights.shape
     matrix = _moving(product.weights, finish)
-    long = depth > blocks.MOST_STEPS * LANES
+    long = depth > blocks.MOST_STEPS[need.optimize] * LANES
     copied = channels == depth or (long and depth % LANES != 0)
     if copied:
-        matrix, known = _padded(matrix)
+        matrix, known = _padded(matrix, need.optimize)
         arguments = f"{product.rows}, {depth}, input, output, scratch"
     else:
-        known = -blocks.unrolled(depth // LANES, pad=False)[1] if long else depth
+        known = -blocks.unrolled(depth // LANES, need.optimize, pad=False)[1] if long else depth
         arguments = f"{product.rows}, input, output"
     block = blocks.gemm(known, finish)
     call = f"tvm_pointwise{'_copied' if copied else ''}_mve(&gemm, {arguments});"
@@ -75,14 +75,14 @@ def pointwise(layer: QLayer, _need: Need) -> Driver:
     )
 
 
-def conv2d(layer: QLayer, _need: Need) -> Driver:
+def conv2d(layer: QLayer, need: Need) -> Driver:
     """Every convolution of one group."""
     if not isinstance(layer, QConv2D) or layer.groups != 1:
         raise DeclinedError("not a convolution of one group")
     check_types(layer)
     finish = finish_of(layer, SUM_BITS)
     channels, height, width, depth = layer.weights.shape
-    matrix, known = _padded(_moving(layer.weights.reshape(channels, -1), finish))
+    matrix, known = _padded(_moving(layer.weights.reshape(channels, -1), finish), need.optimize)
     columns = (layer.output[1] - 1) * layer.strides[1] + (width - 1) * layer.dilations[1] + 1
     slots = (height - 1) * layer.dilations[0] + 1
     ring = slots * columns * depth if any(layer.pads) else 0
@@ -123,12 +123,12 @@ def _moving(matrix: Array, finish: Finish) -> Array:
     return weights
 
 
-def _padded(matrix: Array) -> tuple[Array, int]:
+def _padded(matrix: Array, optimize: str) -> tuple[Array, int]:
     """Weights with zeros for whole passes, and the depth that a block is made for."""
     channels, depth = matrix.shape
     steps, known = -(-depth // LANES), -(-depth // LANES) * LANES
-    if steps > blocks.MOST_STEPS:
-        steps, unroll = blocks.unrolled(steps, pad=True)
+    if steps > blocks.MOST_STEPS[optimize]:
+        steps, unroll = blocks.unrolled(steps, optimize, pad=True)
         known = -unroll
     padded = np.zeros((channels, steps * LANES), np.int8)
     padded[:, :depth] = matrix
