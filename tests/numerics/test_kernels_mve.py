@@ -72,7 +72,7 @@ def _fast(cases: list[Expected]) -> float:
 def test_every_path_under_sanitizers(rounding: str, need: Need, tmp_path: Path) -> None:
     needs("gcc")
     rng = np.random.default_rng(ROUNDINGS.index(rounding))
-    layers = [layer for _ in range(3) for layer in _layers(rng, rounding)]
+    layers = [layer for _ in range(2) for layer in _layers(rng, rounding)]
     cases = cases_of(layers, rng, need)
     assert _fast(cases) > 0.8
     check(cases, lambda c: run_on_host(c, tmp_path, SANITIZED))
@@ -81,7 +81,7 @@ def test_every_path_under_sanitizers(rounding: str, need: Need, tmp_path: Path) 
 def test_random_layers_under_sanitizers(tmp_path: Path) -> None:
     needs("gcc")
     rng = np.random.default_rng(3)
-    layers = layers_for(5, 300) + [x for r in ROUNDINGS for x in corners(rng, r)]
+    layers = layers_for(5, 200) + [x for r in ROUNDINGS for x in corners(rng, r)]
     check(cases_of(layers, rng, SPEED), lambda c: run_on_host(c, tmp_path, SANITIZED))
 
 

@@ -11,7 +11,7 @@
 #include "tvm_blocks_s8.h"
 
 /* Loops of few known passes become none. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#if defined(__ARM_FEATURE_MVE) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
 #define TVM_UNROLL_MVE _Pragma("GCC unroll 16")
 #else
 #define TVM_UNROLL_MVE
@@ -271,6 +271,9 @@ TVM_INLINE tvm_s8x16 tvm_two_bytes_down(tvm_s8x16 x)
 
 #else
 
+/* What stands for an instruction need not be fast, but has to compile fast. */
+#define TVM_PLAIN_MVE static inline
+
 typedef struct {
     int8_t at[16];
 } tvm_s8x16;
@@ -278,7 +281,7 @@ typedef struct {
     int32_t at[4];
 } tvm_s32x4;
 
-TVM_INLINE tvm_s8x16 tvm_load_first(const int8_t *from, int32_t count)
+TVM_PLAIN_MVE tvm_s8x16 tvm_load_first(const int8_t *from, int32_t count)
 {
     tvm_s8x16 x;
 
@@ -291,12 +294,12 @@ TVM_INLINE tvm_s8x16 tvm_load_first(const int8_t *from, int32_t count)
     return x;
 }
 
-TVM_INLINE tvm_s8x16 tvm_load_16(const int8_t *from)
+TVM_PLAIN_MVE tvm_s8x16 tvm_load_16(const int8_t *from)
 {
     return tvm_load_first(from, 16);
 }
 
-TVM_INLINE void tvm_store_first(int8_t *to, tvm_s8x16 x, int32_t count)
+TVM_PLAIN_MVE void tvm_store_first(int8_t *to, tvm_s8x16 x, int32_t count)
 {
     for (int32_t i = 0; i < 16 && i < count; i++) {
         to[i] = x.at[i];
@@ -304,12 +307,12 @@ TVM_INLINE void tvm_store_first(int8_t *to, tvm_s8x16 x, int32_t count)
     }
 }
 
-TVM_INLINE void tvm_store_16(int8_t *to, tvm_s8x16 x)
+TVM_PLAIN_MVE void tvm_store_16(int8_t *to, tvm_s8x16 x)
 {
     tvm_store_first(to, x, 16);
 }
 
-TVM_INLINE tvm_s8x16 tvm_repeat_byte(int32_t byte)
+TVM_PLAIN_MVE tvm_s8x16 tvm_repeat_byte(int32_t byte)
 {
     tvm_s8x16 x;
 
@@ -320,7 +323,7 @@ TVM_INLINE tvm_s8x16 tvm_repeat_byte(int32_t byte)
     return x;
 }
 
-TVM_INLINE tvm_s8x16 tvm_least_bytes(tvm_s8x16 x, tvm_s8x16 y)
+TVM_PLAIN_MVE tvm_s8x16 tvm_least_bytes(tvm_s8x16 x, tvm_s8x16 y)
 {
     for (int32_t i = 0; i < 16; i++) {
         x.at[i] = x.at[i] < y.at[i] ? x.at[i] : y.at[i];
@@ -328,7 +331,7 @@ TVM_INLINE tvm_s8x16 tvm_least_bytes(tvm_s8x16 x, tvm_s8x16 y)
     return x;
 }
 
-TVM_INLINE tvm_s8x16 tvm_largest_bytes(tvm_s8x16 x, tvm_s8x16 y)
+TVM_PLAIN_MVE tvm_s8x16 tvm_largest_bytes(tvm_s8x16 x, tvm_s8x16 y)
 {
     for (int32_t i = 0; i < 16; i++) {
         x.at[i] = x.at[i] > y.at[i] ? x.at[i] : y.at[i];
@@ -336,7 +339,7 @@ TVM_INLINE tvm_s8x16 tvm_largest_bytes(tvm_s8x16 x, tvm_s8x16 y)
     return x;
 }
 
-TVM_INLINE int32_t tvm_add_dot_16(int32_t sum, tvm_s8x16 x, tvm_s8x16 y)
+TVM_PLAIN_MVE int32_t tvm_add_dot_16(int32_t sum, tvm_s8x16 x, tvm_s8x16 y)
 {
     uint32_t total = (uint32_t)sum;
 
@@ -346,19 +349,19 @@ TVM_INLINE int32_t tvm_add_dot_16(int32_t sum, tvm_s8x16 x, tvm_s8x16 y)
     return (int32_t)total;
 }
 
-TVM_INLINE int32_t tvm_dot_16(tvm_s8x16 x, tvm_s8x16 y)
+TVM_PLAIN_MVE int32_t tvm_dot_16(tvm_s8x16 x, tvm_s8x16 y)
 {
     return tvm_add_dot_16(0, x, y);
 }
 
-TVM_INLINE tvm_s32x4 tvm_load_words(const int32_t *from)
+TVM_PLAIN_MVE tvm_s32x4 tvm_load_words(const int32_t *from)
 {
     const tvm_s32x4 x = {{from[0], from[1], from[2], from[3]}};
 
     return x;
 }
 
-TVM_INLINE void tvm_store_words(int32_t *to, tvm_s32x4 x)
+TVM_PLAIN_MVE void tvm_store_words(int32_t *to, tvm_s32x4 x)
 {
     for (int32_t i = 0; i < 4; i++) {
         to[i] = x.at[i];
@@ -366,28 +369,28 @@ TVM_INLINE void tvm_store_words(int32_t *to, tvm_s32x4 x)
     }
 }
 
-TVM_INLINE tvm_s32x4 tvm_repeat_word(int32_t word)
+TVM_PLAIN_MVE tvm_s32x4 tvm_repeat_word(int32_t word)
 {
     const tvm_s32x4 x = {{word, word, word, word}};
 
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_set_even_words(int32_t a, int32_t c)
+TVM_PLAIN_MVE tvm_s32x4 tvm_set_even_words(int32_t a, int32_t c)
 {
     const tvm_s32x4 x = {{a, 0, c, 0}};
 
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_set_odd_words(tvm_s32x4 x, int32_t b, int32_t d)
+TVM_PLAIN_MVE tvm_s32x4 tvm_set_odd_words(tvm_s32x4 x, int32_t b, int32_t d)
 {
     x.at[1] = b;
     x.at[3] = d;
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_add_words(tvm_s32x4 x, tvm_s32x4 y)
+TVM_PLAIN_MVE tvm_s32x4 tvm_add_words(tvm_s32x4 x, tvm_s32x4 y)
 {
     for (int32_t i = 0; i < 4; i++) {
         x.at[i] = (int32_t)((uint32_t)x.at[i] + (uint32_t)y.at[i]);
@@ -395,7 +398,7 @@ TVM_INLINE tvm_s32x4 tvm_add_words(tvm_s32x4 x, tvm_s32x4 y)
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_multiply_high_words(tvm_s32x4 x, tvm_s32x4 y)
+TVM_PLAIN_MVE tvm_s32x4 tvm_multiply_high_words(tvm_s32x4 x, tvm_s32x4 y)
 {
     for (int32_t i = 0; i < 4; i++) {
         x.at[i] = (int32_t)tvm_shift_right_64((int64_t)x.at[i] * y.at[i] + INT64_C(0x80000000), 32);
@@ -403,7 +406,7 @@ TVM_INLINE tvm_s32x4 tvm_multiply_high_words(tvm_s32x4 x, tvm_s32x4 y)
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_double_multiply_words(tvm_s32x4 x, tvm_s32x4 y)
+TVM_PLAIN_MVE tvm_s32x4 tvm_double_multiply_words(tvm_s32x4 x, tvm_s32x4 y)
 {
     for (int32_t i = 0; i < 4; i++) {
         x.at[i] = tvm_saturate(tvm_shift_right_64((int64_t)x.at[i] * y.at[i] + (INT64_C(1) << 30), 31));
@@ -411,7 +414,7 @@ TVM_INLINE tvm_s32x4 tvm_double_multiply_words(tvm_s32x4 x, tvm_s32x4 y)
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_signs(tvm_s32x4 x)
+TVM_PLAIN_MVE tvm_s32x4 tvm_signs(tvm_s32x4 x)
 {
     for (int32_t i = 0; i < 4; i++) {
         x.at[i] = x.at[i] < 0 ? -1 : 0;
@@ -419,7 +422,7 @@ TVM_INLINE tvm_s32x4 tvm_signs(tvm_s32x4 x)
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
+TVM_PLAIN_MVE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
 {
     for (int32_t i = 0; i < 4; i++) {
         x.at[i] = tvm_shift_right(x.at[i], -shifts.at[i]);
@@ -427,14 +430,14 @@ TVM_INLINE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
     return x;
 }
 
-TVM_INLINE int8_t tvm_saturate_word(int32_t x, int32_t shift)
+TVM_PLAIN_MVE int8_t tvm_saturate_word(int32_t x, int32_t shift)
 {
     const int64_t half = (INT64_C(1) << shift) / 2;
 
     return (int8_t)tvm_limit_s8((int32_t)tvm_shift_right_64(x + half, shift), -128, 127);
 }
 
-TVM_INLINE tvm_s8x16 tvm_saturate_two(tvm_s32x4 x, tvm_s32x4 y, const int32_t shift)
+TVM_PLAIN_MVE tvm_s8x16 tvm_saturate_two(tvm_s32x4 x, tvm_s32x4 y, const int32_t shift)
 {
     tvm_s8x16 bytes = tvm_repeat_byte(0);
 
@@ -445,19 +448,19 @@ TVM_INLINE tvm_s8x16 tvm_saturate_two(tvm_s32x4 x, tvm_s32x4 y, const int32_t sh
     return bytes;
 }
 
-TVM_INLINE tvm_s8x16 tvm_saturate_one(tvm_s32x4 x, const int32_t shift)
+TVM_PLAIN_MVE tvm_s8x16 tvm_saturate_one(tvm_s32x4 x, const int32_t shift)
 {
     return tvm_saturate_two(x, x, shift);
 }
 
-TVM_INLINE void tvm_scatter_4(int8_t *to, tvm_s32x4 offsets, tvm_s8x16 x)
+TVM_PLAIN_MVE void tvm_scatter_4(int8_t *to, tvm_s32x4 offsets, tvm_s8x16 x)
 {
     for (int32_t i = 0; i < 4; i++) {
         to[offsets.at[i]] = x.at[4 * i];
     }
 }
 
-TVM_INLINE tvm_s32x4 tvm_widen_bytes(const int8_t *from, int32_t count)
+TVM_PLAIN_MVE tvm_s32x4 tvm_widen_bytes(const int8_t *from, int32_t count)
 {
     tvm_s32x4 x;
 
@@ -470,7 +473,7 @@ TVM_INLINE tvm_s32x4 tvm_widen_bytes(const int8_t *from, int32_t count)
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_look_up_bytes(const int32_t *table, const int8_t *from, int32_t count)
+TVM_PLAIN_MVE tvm_s32x4 tvm_look_up_bytes(const int32_t *table, const int8_t *from, int32_t count)
 {
     tvm_s32x4 x = tvm_widen_bytes(from, count);
 
@@ -480,7 +483,7 @@ TVM_INLINE tvm_s32x4 tvm_look_up_bytes(const int32_t *table, const int8_t *from,
     return x;
 }
 
-TVM_INLINE tvm_s32x4 tvm_shift_up_20(tvm_s32x4 x)
+TVM_PLAIN_MVE tvm_s32x4 tvm_shift_up_20(tvm_s32x4 x)
 {
     for (int32_t i = 0; i < 4; i++) {
         x.at[i] = (int32_t)((uint32_t)x.at[i] << 20);
@@ -488,7 +491,7 @@ TVM_INLINE tvm_s32x4 tvm_shift_up_20(tvm_s32x4 x)
     return x;
 }
 
-TVM_INLINE tvm_s8x16 tvm_gather_fours(const int8_t *from, tvm_s32x4 offsets)
+TVM_PLAIN_MVE tvm_s8x16 tvm_gather_fours(const int8_t *from, tvm_s32x4 offsets)
 {
     tvm_s8x16 x;
 
@@ -498,7 +501,7 @@ TVM_INLINE tvm_s8x16 tvm_gather_fours(const int8_t *from, tvm_s32x4 offsets)
     return x;
 }
 
-TVM_INLINE void tvm_store_fours(int8_t *to, tvm_s8x16 a, tvm_s8x16 b, tvm_s8x16 c, tvm_s8x16 d)
+TVM_PLAIN_MVE void tvm_store_fours(int8_t *to, tvm_s8x16 a, tvm_s8x16 b, tvm_s8x16 c, tvm_s8x16 d)
 {
     for (int32_t i = 0; i < 16; i++) {
         to[4 * i] = a.at[i];
@@ -508,7 +511,7 @@ TVM_INLINE void tvm_store_fours(int8_t *to, tvm_s8x16 a, tvm_s8x16 b, tvm_s8x16 
     }
 }
 
-TVM_INLINE tvm_s8x16 tvm_bytes_up(tvm_s8x16 x, int32_t places)
+TVM_PLAIN_MVE tvm_s8x16 tvm_bytes_up(tvm_s8x16 x, int32_t places)
 {
     tvm_s8x16 moved;
 
@@ -518,39 +521,39 @@ TVM_INLINE tvm_s8x16 tvm_bytes_up(tvm_s8x16 x, int32_t places)
     return moved;
 }
 
-TVM_INLINE tvm_s8x16 tvm_byte_up(tvm_s8x16 x)
+TVM_PLAIN_MVE tvm_s8x16 tvm_byte_up(tvm_s8x16 x)
 {
     return tvm_bytes_up(x, 1);
 }
 
-TVM_INLINE tvm_s8x16 tvm_word_up(tvm_s8x16 x)
+TVM_PLAIN_MVE tvm_s8x16 tvm_word_up(tvm_s8x16 x)
 {
     return tvm_bytes_up(x, 4);
 }
 
-TVM_INLINE tvm_s32x4 tvm_shift_words_alike(tvm_s32x4 x, int32_t shift)
+TVM_PLAIN_MVE tvm_s32x4 tvm_shift_words_alike(tvm_s32x4 x, int32_t shift)
 {
     return tvm_shift_words(x, tvm_repeat_word(shift));
 }
 
-TVM_INLINE tvm_s32x4 tvm_add_word(tvm_s32x4 x, int32_t y)
+TVM_PLAIN_MVE tvm_s32x4 tvm_add_word(tvm_s32x4 x, int32_t y)
 {
     return tvm_add_words(x, tvm_repeat_word(y));
 }
 
-TVM_INLINE void tvm_store_first_4(int8_t *to, tvm_s8x16 x, int32_t count)
+TVM_PLAIN_MVE void tvm_store_first_4(int8_t *to, tvm_s8x16 x, int32_t count)
 {
     for (int32_t i = 0; i < 4 && i < count; i++) {
         to[i] = x.at[4 * i];
     }
 }
 
-TVM_INLINE void tvm_store_each_4(int8_t *to, tvm_s8x16 x)
+TVM_PLAIN_MVE void tvm_store_each_4(int8_t *to, tvm_s8x16 x)
 {
     tvm_store_first_4(to, x, 4);
 }
 
-TVM_INLINE tvm_s8x16 tvm_two_bytes_down(tvm_s8x16 x)
+TVM_PLAIN_MVE tvm_s8x16 tvm_two_bytes_down(tvm_s8x16 x)
 {
     for (int32_t i = 0; i < 16; i += 4) {
         x.at[i] = x.at[i + 2];
