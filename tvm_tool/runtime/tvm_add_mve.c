@@ -46,14 +46,26 @@ TVM_INLINE void add_all_mve(const struct tvm_add_dsp *add, int32_t count, const 
     }
 }
 
+TVM_BLOCK_MVE void add_plain_mve(const struct tvm_add_dsp *add, int32_t count, const int8_t *shifted,
+                                 const int8_t *looked_up, int8_t *output)
+{
+    add_all_mve(add, count, shifted, looked_up, output, true);
+}
+
+TVM_BLOCK_MVE void add_limited_mve(const struct tvm_add_dsp *add, int32_t count, const int8_t *shifted,
+                                   const int8_t *looked_up, int8_t *output)
+{
+    add_all_mve(add, count, shifted, looked_up, output, false);
+}
+
 void tvm_add_s8_mve(const struct tvm_add_dsp *add, int32_t count, const int8_t *shifted,
                     const int8_t *looked_up, int8_t *output)
 {
     const struct tvm_add_dsp local = *add;
 
     if (local.plain) {
-        add_all_mve(&local, count, shifted, looked_up, output, true);
+        add_plain_mve(&local, count, shifted, looked_up, output);
     } else {
-        add_all_mve(&local, count, shifted, looked_up, output, false);
+        add_limited_mve(&local, count, shifted, looked_up, output);
     }
 }

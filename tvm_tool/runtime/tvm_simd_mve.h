@@ -17,11 +17,11 @@
 #define TVM_UNROLL_MVE
 #endif
 
-/* A block is compiled as it was measured, whatever the flags of the firmware are; GCC spills vectors when it moves
- * instructions apart. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE_SIZE__)
+/* A block is compiled as it was measured, whatever the flags of the firmware are: unoptimised it takes kilobytes of
+ * stack, and GCC spills vectors when it moves instructions apart. */
+#if defined(__ARM_FEATURE_MVE) && !defined(__clang__) && defined(__OPTIMIZE_SIZE__)
 #define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "no-schedule-insns")))
-#elif defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
+#elif defined(__ARM_FEATURE_MVE) && !defined(__clang__)
 #define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "no-schedule-insns", "O2")))
 #else
 #define TVM_BLOCK_MVE static TVM_NOINLINE
