@@ -66,8 +66,9 @@ class Core:
         return (f"-mcpu={self.cpu}", "-mthumb", *fpu, f"-mfloat-abi={self.float_abi}")
 
     def with_float_abi(self, float_abi: str) -> Core:
-        """The same core, used with another float ABI."""
-        return replace(self, float_abi=float_abi)
+        """The same core, used with another float ABI; Helium has the FPU's registers."""
+        helium = self.isa == "mve" and float_abi == "soft"
+        return replace(self, float_abi=float_abi, isa="dsp" if helium else self.isa)
 
 
 _CORES = (

@@ -23,6 +23,7 @@ def test_flags() -> None:
     assert (M4F.fpu, M3.fpu, M4F.isa, M3.isa) == (True, False, "dsp", "armv7m")
     assert M4F.with_float_abi("softfp").fpu
     assert M4F.with_float_abi("soft").flags == M4.flags
+    assert core_named("cortex-m55").with_float_abi("soft").isa == "dsp"
 
 
 @pytest.mark.parametrize("name", CORE_NAMES)

@@ -39,6 +39,11 @@ from .dsp_depthwise import depthwise
 from .dsp_depthwise_direct import depthwise_direct
 from .dsp_matmul import matmul as product_of_two
 from .dsp_pool2d import pool, reduction
+from .mve_add import add as add_mve
+from .mve_conv2d import conv2d as conv2d_mve
+from .mve_conv2d import dense as dense_mve
+from .mve_conv2d import pointwise as pointwise_mve
+from .mve_depthwise import depthwise as depthwise_mve
 from .pair_conv2d import conv2d as conv2d_of_pairs
 from .pair_conv2d import dense as dense_of_eight
 from .pair_depthwise import depthwise as depthwise_of_pairs
@@ -78,12 +83,19 @@ PAIR: Mapping[type, tuple[Candidate, ...]] = {
     QBinary: (add,),
 }
 
+MVE: Mapping[type, tuple[Candidate, ...]] = {
+    **DSP,
+    QConv2D: (dense_mve, pointwise_mve, depthwise_mve, conv2d_mve, *DSP[QConv2D]),
+    QDense: (dense_mve, pointwise_mve, *DSP[QDense]),
+    QBinary: (add_mve, *DSP[QBinary]),
+}
+
 CANDIDATES: Mapping[str, Mapping[type, tuple[Candidate, ...]]] = {
     "armv6m": ARMV6M,
     "armv7m": PAIR,
     "rv32": PAIR,
     "dsp": DSP,
-    "mve": DSP,
+    "mve": MVE,
 }
 """By instruction set and layer; a core with Helium has the DSP extension too."""
 
