@@ -14,8 +14,6 @@ from tests.numerics.test_kernels_s8 import needs
 from tests.numerics.test_tflite_exact import MODEL_FACTS, MODELS, pattern, recorded_outputs
 from tests.support.firmware import build_firmware
 from tvm_tool.board import load_board
-from tvm_tool.errors import ModelError
-from tvm_tool.target.reference import reference_outputs
 from tvm_tool.target.verify import verify_image
 
 pytestmark = needs_toolchain
@@ -47,9 +45,3 @@ def test_the_bytes_on_the_core_are_those_of_tflm(name: str, board: str, tmp_path
     found = verify_image(firmware.elf, firmware.metadata, path, firmware.board, recorded)
     found.check()
     assert found.samples == 4
-
-
-def test_without_recorded_answers_it_says_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="recorded answers") as error:
-        list(reference_outputs(tmp_path / "kws.tflite", [], []))
-    assert "kws.tflite" in str(error.value)

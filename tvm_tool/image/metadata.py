@@ -7,9 +7,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ImageError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FORMAT = 1
 
@@ -20,7 +23,7 @@ class TensorInfo:
 
     Attributes:
         name: as in the original model.
-        dtype: as numpy spells it.
+        dtype: as numpy spells it, or bfloat16.
         shape: dimensions, none of them free.
         scale: real values are ``scale * (q - zero_point)``; None where it is not quantised.
     """
@@ -35,6 +38,19 @@ class TensorInfo:
     @property
     def elements(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        """The type of the elements; numpy knows bfloat16 from ml_dtypes, on which onnx depends."""
+        if self.dtype == "bfloat16":
+            import ml_dtypes  # noqa: F401 - tells numpy the name
+        import numpy as np
+
+        return np.dtype(self.dtype)
+
+    @property
+    def is_float(self) -> bool:
+        return "float" in self.dtype
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,7 @@ class Metadata:
         state: the option of this name: what the model keeps from one run to the next.
         states: what it keeps, under the names that the compiler gave them.
         shapes: the option of this name.
+        rounding: the option of this name; empty for the default of the model's format.
         quantized: the model that was made of the original by post-training quantisation, beside `file`;
             None if there was none.
         quantized_sha256: its digest.
@@ -79,6 +96,7 @@ class Metadata:
     state: tuple[str, ...] = ()
     states: tuple[TensorInfo, ...] = ()
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    rounding: str = ""
 
 
 def load_metadata(file: Path) -> Metadata:
@@ -126,6 +144,7 @@ def _metadata(file: Path, data: Mapping[str, Any]) -> Metadata:
         state=tuple(options.get("state", ())),
         states=tuple(_tensor(t) for t in data.get("states", ())),
         shapes={name: tuple(shape) for name, shape in options.get("shapes", {}).items()},
+        rounding=options.get("rounding", ""),
     )
 
 

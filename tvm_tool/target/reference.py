@@ -1,4 +1,4 @@
-"""What the original model answers: onnxruntime, imported only when it is asked."""
+"""What the original model answers: onnxruntime or LiteRT, imported only when it is asked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import ModelError, ToolchainError, did_you_mean
 from ..image.metadata import Metadata
 from .feedback import open_states
+from .litert import litert_outputs
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +29,7 @@ def reference_outputs(
     """The values of `outputs`, one list for each of `samples`, in their order.
 
     Args:
-        model: the original ONNX file.
+        model: the original file.
         samples: arrays by the name of the model's input, with their full shape.
         outputs: names of the model's outputs, in the wanted order.
         optimisation: graph optimisations of onnxruntime, one of `OPTIMISATIONS`. ``default`` means its
@@ -38,12 +39,11 @@ def reference_outputs(
             their initial values and go from one sample to the next.
     """
     if model.suffix.lower() == ".tflite":
-        raise ModelError(
-            "there is no reference runtime for TFLite models here",
-            file=model,
-            expected="recorded answers: arrays named as the model's outputs in the .npz of the inputs",
-            remedy="--inputs FILE.npz with them, see numpy.savez",
-        )
+        yield from litert_outputs(model, samples, outputs, info.shapes if info else {})
+        return
+    if info and any(tensor.dtype == "bfloat16" for tensor in (*info.inputs, *info.outputs)):
+        yield from _defined_outputs(model, samples, outputs, info)
+        return
     try:
         import onnxruntime as ort
     except ImportError:
@@ -81,6 +81,28 @@ def reference_outputs(
         values = [np.asarray(value) for value in found]
         states = dict(zip(feedback.inputs.values(), values[len(outputs) :], strict=True))
         yield values[: len(outputs)]
+
+
+def _defined_outputs(
+    model: Path, samples: Sequence[Mapping[str, Array]], outputs: Sequence[str], info: Metadata
+) -> Iterator[list[Array]]:
+    """What onnx's own reference evaluator answers: onnxruntime has next to no kernels for bfloat16."""
+    from onnx.reference import ReferenceEvaluator
+
+    feedback = open_states(model, info)
+    try:
+        evaluator = ReferenceEvaluator(feedback.model)
+        states = dict(feedback.first)
+        for sample in samples:
+            found = evaluator.run([*outputs, *feedback.inputs], {**sample, **states})
+            values = [np.asarray(value) for value in found]
+            states = dict(zip(feedback.inputs.values(), values[len(outputs) :], strict=True))
+            yield values[: len(outputs)]
+    except Exception as error:  # noqa: BLE001 - it raises whatever numpy raises
+        raise ModelError(
+            f"onnx's reference evaluator cannot run the model: {(str(error).splitlines() or ['?'])[0]}",
+            file=model,
+        ) from None
 
 
 def _is_quantized(model: Path) -> bool:
