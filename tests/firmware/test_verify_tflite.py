@@ -73,7 +73,7 @@ def test_another_rounding_is_not_called_equal(tmp_path: Path) -> None:
     )
     with pytest.raises(VerifyError, match="rounding=litert") as error:
         result.check()
-    assert "for tflm TensorFlow Lite Micro's" in str(error.value)
+    assert "for tflm TensorFlow Lite Micro" in str(error.value)
     # Recorded answers come first, and then nothing excuses a difference.
     recorded = tmp_path / "recorded.npz"
     np.savez(recorded, x=np.zeros((1, 1, 24), np.int8), y=np.zeros((1, 1, 40), np.int8))

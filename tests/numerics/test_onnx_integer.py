@@ -134,11 +134,16 @@ def test_moves(tmp_path: Path) -> None:
         Case("Split", [ALL, ints(20, 44)], {"axis": 1}, (*SAME, *OUT)),
         Case("Softmax", [Q((2, 9, 3), 0.0473)], {"axis": 1}, (Q((), 1 / 256, -128),)),
     ]
+    for mode in ("reflect", "edge", "wrap"):
+        for out in (OUT, SAME):
+            cases.append(Case("Pad", [PICTURE, ints(0, 1, 2, 0, 0, 0, 3, 4)], {"mode": mode}, out))
+        few = [PICTURE, ints(3, 1, 0, 2), None, ints(-1, 1)]
+        cases.append(Case("Pad", few, {"mode": mode}, OUT))
     for height, width in ((12, 14), (9, 5)):
         for where, mode in (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")):
             attributes = {"coordinate_transformation_mode": where, "nearest_mode": mode}
             cases.append(Case("Resize", [PICTURE, None, None, ints(1, 4, height, width)], attributes, OUT))
-    check(cases, tmp_path)
+    check(cases, tmp_path, opset=19)
 
 
 def test_what_stays_in_float_is_named(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ class VerifyResult:
             return None
         return (
             "compile with rounding=litert, which must equal LiteRT's reference kernels; or record the "
-            "answers of the runtime whose rounding is wanted, for tflm TensorFlow Lite Micro's, with the inputs"
+            "answers of the runtime whose rounding is wanted (for tflm TensorFlow Lite Micro) with the inputs"
         )
 
     def _may_be_rounding(self) -> bool:
