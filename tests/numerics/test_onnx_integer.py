@@ -135,10 +135,10 @@ def test_moves(tmp_path: Path) -> None:
         Case("Softmax", [Q((2, 9, 3), 0.0473)], {"axis": 1}, (Q((), 1 / 256, -128),)),
     ]
     for mode in ("reflect", "edge", "wrap"):
-        for out in (OUT, SAME):
-            cases.append(Case("Pad", [PICTURE, ints(0, 1, 2, 0, 0, 0, 3, 4)], {"mode": mode}, out))
-        few = [PICTURE, ints(3, 1, 0, 2), None, ints(-1, 1)]
-        cases.append(Case("Pad", few, {"mode": mode}, OUT))
+        all_axes = [PICTURE, ints(0, 1, 2, 0, 0, 0, 3, 4)]
+        some_axes = [PICTURE, ints(3, 1, 0, 2), None, ints(-1, 1)]
+        pads = ((all_axes, OUT), (all_axes, SAME), (some_axes, OUT))
+        cases += [Case("Pad", inputs, {"mode": mode}, out) for inputs, out in pads]
     for height, width in ((12, 14), (9, 5)):
         for where, mode in (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")):
             attributes = {"coordinate_transformation_mode": where, "nearest_mode": mode}
