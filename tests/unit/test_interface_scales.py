@@ -21,7 +21,7 @@ TYPES = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8}
 
 def onnx_model(path: Path, dtype: str, scale: Any = 0.5, axis: int | None = None) -> Path:
     """x (0.25, 3) -> Relu -> y (`scale`, 7)."""
-    along = {} if axis is None else {"axis": axis}
+    along: dict[str, Any] = {} if axis is None else {"axis": axis}
     nodes = [
         helper.make_node("DequantizeLinear", ["x", "xs", "xz"], ["real"]),
         helper.make_node("Relu", ["real"], ["positive"]),
