@@ -3,9 +3,9 @@
     python benchmarks/compile_cost.py [--models DIR] [--boards BOARD,...] [kws vww ic ad sww]
 
 Each model is compiled in a process of its own, three times, without a board and for each of the boards;
-printed is the fastest of the three. The CPU time depends less than the wall time on what else the machine does.
-What takes more than 4 s of wall time or 400 MB is marked, and the status is 1. DIR holds the models; default:
-the environment's TVM_TOOL_MODELS.
+printed is the fastest of the three. CPU time depends less than wall time on what else the machine does. What
+takes more than 4 s of wall time or 400 MB is marked, and the status is 1. DIR holds the models; default: the
+environment's TVM_TOOL_MODELS.
 """
 
 from __future__ import annotations
