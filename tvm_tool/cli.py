@@ -173,7 +173,7 @@ def run_command(elf: Path, board: str, timeout: float) -> None:
 def verify_command(
     elf: Path, model: Path, metadata: Path, board: str, inputs: Path | None, samples: int | None
 ) -> None:
-    """Run the model inside an unmodified image on the emulated core and compare with onnxruntime."""
+    """Run the model inside an unmodified image on the emulated core and compare with the original."""
     from .board import load_board
     from .target.verify import verify_image
 

@@ -56,8 +56,8 @@ def random_samples(tensors: Sequence[TensorInfo], count: int, seed: int = 0) -> 
     generator = np.random.default_rng(seed)
 
     def values(tensor: TensorInfo) -> Array:
-        dtype = np.dtype(tensor.dtype)
-        if dtype.kind == "f":
+        dtype = tensor.element
+        if tensor.is_float:
             return generator.uniform(-1, 1, tensor.shape).astype(dtype)
         if dtype in (np.dtype("int8"), np.dtype("uint8")):
             limits = np.iinfo(dtype)
@@ -111,7 +111,7 @@ def load_samples(
 
 def numbers(tensor: TensorInfo, values: Array) -> Array:
     """`values` as the tensor holds them: real numbers are quantised if it holds integers."""
-    if values.dtype == tensor.dtype or tensor.scale is None:
+    if values.dtype == tensor.element or tensor.scale is None:
         return values
     limits = np.iinfo(tensor.dtype)
     steps = np.rint(values.astype(np.float32) / np.float32(tensor.scale)) + tensor.zero_point
@@ -215,7 +215,8 @@ def _column(file: Path, tensor: TensorInfo, array: Array) -> Array:
     """`array` as [samples, *shape], in the model's type or, where that stands for real numbers, as those."""
     shape = tensor.shape
     short = shape[1:] if shape[:1] == (1,) else shape
-    dtype = "float32" if tensor.scale is not None and array.dtype.kind == "f" else tensor.dtype
+    real = tensor.scale is not None and array.dtype.kind == "f"
+    dtype = np.dtype(np.float32) if real else tensor.element
     fits = array.ndim > 0 and array.shape[1:] in (shape, short)
     if not fits or not np.can_cast(array.dtype, dtype, "same_kind"):
         raise OptionError(

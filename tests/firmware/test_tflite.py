@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,10 @@ import numpy as np
 import pytest
 
 from tests.firmware.test_models import needs_toolchain
-from tests.numerics.state_models import ring
 from tests.numerics.test_kernels_s8 import needs
 from tests.numerics.test_tflite_exact import MODEL_FACTS, MODELS, pattern, recorded_outputs
 from tests.support.firmware import build_firmware
 from tvm_tool.board import load_board
-from tvm_tool.errors import ModelError, ToolchainError
-from tvm_tool.target.reference import reference_outputs
 from tvm_tool.target.verify import verify_image
 
 pytestmark = needs_toolchain
@@ -49,37 +45,3 @@ def test_the_bytes_on_the_core_are_those_of_tflm(name: str, board: str, tmp_path
     found = verify_image(firmware.elf, firmware.metadata, path, firmware.board, recorded)
     found.check()
     assert found.samples == 4
-
-
-def test_without_litert_it_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
-    with pytest.raises(ToolchainError, match="recorded answers") as error:
-        list(reference_outputs(tmp_path / "kws.tflite", [], []))
-    assert "kws.tflite" in str(error.value)
-    assert "pip install ai-edge-litert" in str(error.value)
-
-
-def test_what_litert_does_not_take(tmp_path: Path) -> None:
-    pytest.importorskip("ai_edge_litert.interpreter")
-    broken = tmp_path / "broken.tflite"
-    broken.write_bytes(b"no model")
-    with pytest.raises(ModelError, match="LiteRT does not take the model"):
-        list(reference_outputs(broken, [], []))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_the_core_computes_what_litert_does(dtype: str, tmp_path: Path) -> None:
-    pytest.importorskip("ai_edge_litert.interpreter")
-    path = ring(tmp_path / "ring.tflite", dtype)
-    firmware = build_firmware(path, "mps2_an386", tmp_path / "built", rounding="litert")
-    found = verify_image(firmware.elf, firmware.metadata, path, firmware.board)
-    found.check()
-    assert found.samples == 16
-
-
-def test_litert_is_no_witness_for_tflm(tmp_path: Path) -> None:
-    pytest.importorskip("ai_edge_litert.interpreter")
-    path = ring(tmp_path / "ring.tflite", "int8")
-    firmware = build_firmware(path, "mps2_an386", tmp_path / "built")
-    with pytest.raises(ModelError, match="rounding='litert'"):
-        verify_image(firmware.elf, firmware.metadata, path, firmware.board)

@@ -62,6 +62,28 @@ def test_truncated_model(size: int, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "cut.onnx" in refused([str(model)], capsys, tmp_path / "out")
 
 
+MEASURED = """
+import resource, subprocess, sys
+status = subprocess.run([sys.executable, "-m", "tvm_tool", *sys.argv[1:]]).returncode
+print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""A small program that starts the tool: a process counts the memory of the one that it was forked from."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory in other units")
+@pytest.mark.parametrize("ending", ["onnx", "tflite"])
+def test_a_model_of_300_megabytes_costs_no_memory(ending: str, tmp_path: Path) -> None:
+    model = tmp_path / f"large.{ending}"
+    with model.open("wb") as file:
+        file.truncate(300 * 2**20)
+    command = [sys.executable, "-c", MEASURED, "compile", str(model), "--output", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    status, kibibytes = map(int, done.stdout.split())
+    assert status == 1 and f"large.{ending}" in done.stderr and "314,572,800 bytes" in done.stderr
+    assert kibibytes < 150 * 2**10  # half of the file; the tool itself takes 60 MB
+    assert not (tmp_path / "out").exists()
+
+
 def test_not_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "text.onnx"
     model.write_text("This is no model at all.")

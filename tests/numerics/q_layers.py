@@ -209,6 +209,16 @@ def binary(
     return QBinary(kind, a, b, y, a_shape, b_shape, y_shape, limits, rounding, values)
 
 
+def real_binary(
+    rng: Random, rounding: str, kind: str, a_shape: tuple[int, ...], b_shape: tuple[int, ...]
+) -> QBinary:
+    """The second operand is real numbers; ``double`` rounding knows none."""
+    layer = binary(rng, "single" if rounding == "double" else rounding, kind, a_shape, b_shape)
+    assert layer.b is not None
+    reals = (layer.b.scale * rng.integers(-128, 128, b_shape) * rng.uniform(0.5, 1)).astype(np.float32)
+    return dataclasses.replace(layer, b=None, constant=reals)
+
+
 def pool(
     rng: Random,
     rounding: str,
@@ -268,6 +278,8 @@ def corners(rng: Random, rounding: str) -> list[QLayer]:
         binary(rng, rounding, "sub", (1, 1, 1), (4, 3, 2)),
         binary(rng, rounding, "mul", (1,), (1,), constant=True),
         *(binary(rng, rounding, kind, (2, 1, 30), (1, 5, 30)) for kind in KINDS),
+        *(real_binary(rng, rounding, kind, (2, 1, 30), (1, 5, 30)) for kind in ("add", "mul")),
+        real_binary(rng, rounding, "add", (2, 6, 5), (1, 6, 1)),
         matmul(rng, rounding, 2, 3, 64, 5),
         matmul(rng, rounding, 2, 3, 17, 5, finished=True),
         conv2d_transposed(rng, rounding, (3, 4, 5), 3, (3, 3), (2, 2), pads=(0, 1, 1, 0), extra=(1, 0)),
@@ -331,6 +343,8 @@ def _dense(rng: Random, rounding: str) -> QLayer:
 def _binary(rng: Random, rounding: str) -> QLayer:
     shape = [int(n) for n in rng.integers(1, 6, rng.integers(1, 5))]
     a, b = (tuple(1 if rng.random() < 0.2 else n for n in shape) for _ in range(2))
+    if rng.random() < 0.2:
+        return real_binary(rng, rounding, str(rng.choice(["add", "mul"])), a, b)
     return binary(rng, rounding, str(rng.choice(KINDS)), a, b, bool(rng.random() < 0.3))
 
 

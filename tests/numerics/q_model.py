@@ -192,6 +192,10 @@ def _binary(layer: QBinary, a: Array, b: Array | None = None) -> Array:
     second = layer.constant if b is None else b
     assert second is not None
     x = a.reshape(layer.a_shape).astype(np.int64) - layer.a.zero_point
+    if layer.b is None:
+        left, right = x.astype(F) * F(layer.a.scale), second.reshape(layer.b_shape)
+        value = left + right if layer.kind == "add" else left * right
+        return finish(np.rint(value / F(layer.y.scale)).astype(np.int64), layer.y, layer.clamp)
     y = second.reshape(layer.b_shape).astype(np.int64) - layer.b.zero_point
     if layer.kind in ("max", "min"):
         chosen = {"max": np.maximum, "min": np.minimum}[layer.kind](x, y)

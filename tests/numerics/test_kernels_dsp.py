@@ -57,6 +57,7 @@ SAME = (1, 1, 1, 1)
 def plain(rng: np.random.Generator, layer: QLayer) -> QLayer:
     """`layer` with the numbers that the fast kernels take; now and then with sums up to 2^23."""
     if isinstance(layer, QBinary):
+        assert layer.b is not None
         a, b, y = map(_signed, (layer.a, layer.b, layer.y))
         return dataclasses.replace(layer, a=a, b=b, y=y, clamp=_clamp(rng, y))
     if isinstance(layer, QPool2D):

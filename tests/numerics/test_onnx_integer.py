@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
 
-from tests.numerics.onnx_cases import Case, Q, check, compare
+from tests.numerics.onnx_cases import Case, Q, check, compare, samples, session_of
+from tests.support.host import build
 
 RNG = np.random.default_rng(0)
 ALL = Q((4, 64), 0.0473)  # every number once
@@ -152,8 +156,54 @@ def test_operators_of_two_inputs(tmp_path: Path) -> None:
         Case(o, [whole, np.array(0.7, np.float32)], {}, OUT)
         for o in ("Add", "Sub", "Mul", "Div", "Max", "Min")
     ]
+    vector = np.array([0.7, 0.2, -0.3, 0.4, -0.5], np.float32)
+    for reals in (vector, vector[:3, None], np.outer(vector[:3], vector)):
+        cases += [Case(o, [whole, reals], {}, OUT) for o in ("Add", "Sub", "Mul")]
+        cases += [Case(o, [reals, whole], {}, OUT) for o in ("Add", "Mul")]
+    cases.append(Case("Add", [Q((2, 1, 5), 0.0473, 130, "uint8"), vector[:3, None]], {}, OUT))
     cases += [Case("PRelu", [PICTURE, fixed(*shape)], {}, OUT) for shape in ((4, 1, 1), (1,), (4, 6, 7))]
     check(cases, tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 1, 1), (5, 1, 1), (1, 1, 7), (1, 5, 6, 7)])
+@pytest.mark.parametrize("quantised", [False, True])
+def test_constants_between_convolutions_are_moved_once(
+    quantised: bool, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Convolutions work on NHWC: the constant is transposed when the model is compiled, and nothing else."""
+    rng = np.random.default_rng(0)
+    weights = [numpy_helper.from_array(rng.integers(-127, 128, (5, 5, 1, 1)).astype(np.int8), "w")]
+    vector = rng.integers(-127, 128, shape)
+    if quantised:
+        weights.append(numpy_helper.from_array(vector.astype(np.int8), "v"))
+    else:
+        weights.append(numpy_helper.from_array((vector * 0.0123).astype(np.float32), "real"))
+    for name, scale, zero in (("s", 0.0473, 3), ("r", 0.0081, 0)):
+        weights += [numpy_helper.from_array(np.array(scale, np.float32), f"{name}_scale")]
+        weights += [numpy_helper.from_array(np.array(zero, np.int8), f"{name}_zero")]
+    nodes = [helper.make_node("DequantizeLinear", ["w", "r_scale", "r_zero"], ["weights"])]
+    if quantised:
+        nodes.append(helper.make_node("DequantizeLinear", ["v", "r_scale", "r_zero"], ["real"]))
+    steps = (("x", "Conv", "weights", "a"), ("a", "Mul", "real", "b"), ("b", "Add", "real", "c"))
+    for source, operator, constant, target in (*steps, ("c", "Conv", "weights", "y")):
+        nodes += [
+            helper.make_node("DequantizeLinear", [source, "s_scale", "s_zero"], [f"{target}_in"]),
+            helper.make_node(operator, [f"{target}_in", constant], [f"{target}_out"]),
+            helper.make_node("QuantizeLinear", [f"{target}_out", "s_scale", "s_zero"], [target]),
+        ]
+    values = [helper.make_tensor_value_info(name, TensorProto.INT8, [1, 5, 6, 7]) for name in "xy"]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], weights)
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    built = build(path, tmp_path / "c")
+    program = built.compiled.program
+    assert not program.left_in_float
+    generic = [call.kernel == "generic" for call in program.calls]
+    assert generic == [True, False, False, False, False, True]  # to NHWC and back
+    data = samples(built.metadata["inputs"], rng, 4)
+    for sample, [got] in zip(data, built.run(data), strict=True):
+        [want] = session_of(path).run(["y"], sample)
+        np.testing.assert_array_equal(got, want)
 
 
 def test_functions_of_one_value(tmp_path: Path) -> None:
@@ -181,19 +231,24 @@ def test_moves(tmp_path: Path) -> None:
         Case("Split", [ALL, ints(20, 44)], {"axis": 1}, (*SAME, *OUT)),
         Case("Softmax", [Q((2, 9, 3), 0.0473)], {"axis": 1}, (Q((), 1 / 256, -128),)),
     ]
+    for mode in ("reflect", "edge", "wrap"):
+        all_axes = [PICTURE, ints(0, 1, 2, 0, 0, 0, 3, 4)]
+        some_axes = [PICTURE, ints(3, 1, 0, 2), None, ints(-1, 1)]
+        pads = ((all_axes, OUT), (all_axes, SAME), (some_axes, OUT))
+        cases += [Case("Pad", inputs, {"mode": mode}, out) for inputs, out in pads]
     for height, width in ((12, 14), (9, 5)):
         for where, mode in (("asymmetric", "floor"), ("half_pixel", "round_prefer_floor")):
             attributes = {"coordinate_transformation_mode": where, "nearest_mode": mode}
             cases.append(Case("Resize", [PICTURE, None, None, ints(1, 4, height, width)], attributes, OUT))
-    check(cases, tmp_path)
+    check(cases, tmp_path, opset=19)
 
 
 def test_what_stays_in_float_is_named(tmp_path: Path) -> None:
     vector = np.array([0.7, 0.2, -0.3, 0.4, 0.5], np.float32)
     pads = ints(0, 0, 1, 2, 0, 1, 0, 3)
     cases = {
-        "not all that goes into add is quantised with one scale": Case(
-            "Add", [Q((2, 3, 5), 0.0473), vector], {}, OUT
+        "not all that goes into subtract is quantised with one scale": Case(
+            "Sub", [vector, Q((2, 3, 5), 0.0473)], {}, OUT
         ),
         "there is no integer kernel for pad": Case(
             "Pad", [PICTURE, pads, np.array(0.07, np.float32)], {}, OUT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import mlperf_tiny
+from benchmarks import compile_cost, mlperf_tiny
 from benchmarks.mlperf_tiny import BEGIN, END, Row, tables, write_page
 
 ROWS = {
@@ -38,3 +38,19 @@ def test_only_what_is_between_the_marks_is_written(tmp_path: Path, monkeypatch: 
 def test_the_page_has_the_marks() -> None:
     page = mlperf_tiny.PAGE.read_text(encoding="utf-8")
     assert page.index(BEGIN) < page.index(END)
+
+
+def test_both_benchmarks_know_the_same_models() -> None:
+    assert dict(compile_cost.MODELS) == dict(mlperf_tiny.FILES)
+
+
+def test_a_model_that_does_not_compile_has_no_cost(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"none\.onnx: not compiled"):
+        compile_cost.compile_once(tmp_path / "none.onnx", None)
+
+
+@pytest.mark.parametrize(
+    ("wall", "megabytes", "within"), [(3.9, 399, True), (4.1, 1, False), (1, 401, False)]
+)
+def test_the_bounds_of_a_compile(wall: float, megabytes: float, within: bool) -> None:
+    assert compile_cost.Cost(wall, 9.0, megabytes).is_within == within

@@ -141,13 +141,15 @@ class QBinary:
         kind: ``add``, ``sub``, ``mul``, ``squared_difference``, ``prelu`` (`b` are the slopes), or ``max``
             or ``min`` of numbers that are all quantised alike.
         a_shape: shape of the first operand; `b_shape`, `y_shape` likewise, of one rank.
-        constant: values of `b`, if it is no input.
+        b: how the second operand is quantised; None if it is real numbers.
+        constant: values of `b`, if it is no input; float32 if they are real, which only ``add`` and ``mul``
+            without ``double`` rounding take.
         clamp: least and largest output.
     """
 
     kind: str
     a: Quantization
-    b: Quantization
+    b: Quantization | None
     y: Quantization
     a_shape: tuple[int, ...]
     b_shape: tuple[int, ...]
@@ -250,7 +252,7 @@ def input_dtypes(layer: QLayer) -> tuple[str, ...]:
     if isinstance(layer, QMatMul):
         return (layer.a.dtype, layer.b.dtype)
     if isinstance(layer, QBinary):
-        return (layer.a.dtype, layer.b.dtype) if layer.constant is None else (layer.a.dtype,)
+        return (layer.a.dtype, layer.b.dtype) if layer.constant is None and layer.b else (layer.a.dtype,)
     return (layer.x.dtype,)
 
 

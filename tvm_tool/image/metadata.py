@@ -7,9 +7,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ImageError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 FORMAT = 1
 
@@ -20,7 +23,7 @@ class TensorInfo:
 
     Attributes:
         name: as in the original model.
-        dtype: as numpy spells it.
+        dtype: as numpy spells it, or bfloat16.
         shape: dimensions, none of them free.
         scale: real values are ``scale * (q - zero_point)``; None where it is not quantised.
     """
@@ -35,6 +38,19 @@ class TensorInfo:
     @property
     def elements(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def element(self) -> np.dtype[Any]:
+        """The type of the elements; numpy knows bfloat16 from ml_dtypes, on which onnx depends."""
+        if self.dtype == "bfloat16":
+            import ml_dtypes  # noqa: F401 - tells numpy the name
+        import numpy as np
+
+        return np.dtype(self.dtype)
+
+    @property
+    def is_float(self) -> bool:
+        return "float" in self.dtype
 
 
 @dataclass(frozen=True)

@@ -89,3 +89,29 @@ void tvm_multiply_float_s8(const struct tvm_binary_s8 *how, int32_t count, const
         y += b_step;
     }
 }
+
+void tvm_add_real_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
+                     const float *b, int32_t b_step, void *output)
+{
+    const uint8_t *x = a;
+    uint8_t *to = output;
+
+    for (; count > 0; count--) {
+        *to++ = quantized(how, dequantized(&how->a, *x) + *b);
+        x += a_step;
+        b += b_step;
+    }
+}
+
+void tvm_multiply_real_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
+                          const float *b, int32_t b_step, void *output)
+{
+    const uint8_t *x = a;
+    uint8_t *to = output;
+
+    for (; count > 0; count--) {
+        *to++ = quantized(how, dequantized(&how->a, *x) * *b);
+        x += a_step;
+        b += b_step;
+    }
+}

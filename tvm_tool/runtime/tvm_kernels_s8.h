@@ -99,6 +99,12 @@ void tvm_multiply_fixed_s8(const struct tvm_binary_s8 *how, int32_t count, const
 void tvm_multiply_float_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
                            const void *b, int32_t b_step, void *output);
 
+/* The same with real numbers for b, of which `how` says nothing. */
+void tvm_add_real_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
+                     const float *b, int32_t b_step, void *output);
+void tvm_multiply_real_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a, int32_t a_step,
+                          const float *b, int32_t b_step, void *output);
+
 /* The square of a - b. In fixed point the operands have 7 more bits. */
 void tvm_squared_difference_fixed_s8(const struct tvm_binary_s8 *how, int32_t count, const void *a,
                                      int32_t a_step, const void *b, int32_t b_step, void *output);

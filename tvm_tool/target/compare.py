@@ -39,7 +39,7 @@ class Difference:
 
 def difference(got: Array, want: Array) -> Difference:
     """Compare two arrays of one shape; integers must be equal, NaN and infinity too."""
-    floating = got.dtype.kind == "f"
+    floating = "float" in got.dtype.name
     a, b = got.astype(np.float64), want.astype(np.float64)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     finite = np.isfinite(b)
@@ -50,8 +50,13 @@ def difference(got: Array, want: Array) -> Difference:
     place = np.unravel_index(int(errors.argmax()), errors.shape)
     index = tuple(int(i) for i in place)
     # Half precision is coarser than the limit.
-    limit = max(FLOAT_LIMIT, 2 * float(np.finfo(got.dtype).eps)) if floating else 0.0
+    limit = max(FLOAT_LIMIT, 2 * _step(got.dtype)) if floating else 0.0
     return Difference(float(errors[index]), index, float(a[index]), float(b[index]), limit)
+
+
+def _step(dtype: np.dtype[Any]) -> float:
+    """The difference between 1 and the next number of a floating type; numpy knows no bfloat16."""
+    return 2.0**-7 if dtype.name == "bfloat16" else float(np.finfo(dtype).eps)
 
 
 def best(values: Array) -> int | None:

@@ -1,4 +1,4 @@
-"""What the original TFLite model answers: LiteRT's reference kernels, imported only when they are asked."""
+"""What a TFLite model answers: LiteRT's interpreter, imported only when it is asked."""
 
 from __future__ import annotations
 
@@ -6,67 +6,80 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+from ..compiler.frontend.tflite_file import read_tflite
+from ..errors import ModelError, ToolchainError, did_you_mean
+from .compare import Array
 
-from ..errors import ModelError, ToolchainError
-from ..image.metadata import Metadata
+OPTIMISED = frozenset({"CEIL", "ELU", "ROUND", "LOCAL_RESPONSE_NORMALIZATION", "SUM"})
+"""Operators that the reference kernels lack or get wrong: their normalisation leaves out the last channel of
+each window, their sum takes int8 for unsigned. Models with one of them are given to the optimised kernels."""
 
-Array = npt.NDArray[Any]
 
-RECORDED = "recorded answers: arrays named as the model's outputs in the .npz of the inputs"
-INTEGERS = ("int8", "uint8")
+def litert_kernels(model: Path) -> str:
+    """Which kernels of LiteRT are asked, in words."""
+    operators = {operator.kind for operator in read_tflite(model).operators}
+    return "optimised" if operators & OPTIMISED else "reference"
 
 
 def litert_outputs(
-    model: Path, samples: Sequence[Mapping[str, Array]], outputs: Sequence[str], info: Metadata | None
+    model: Path, samples: Sequence[Mapping[str, Array]], outputs: Sequence[str], shapes: Mapping[str, Any]
 ) -> Iterator[list[Array]]:
-    """The values of `outputs`, one list for each of `samples`; variables go from one sample to the next.
+    """The values of `outputs`, one list for each of `samples`, in their order.
+
+    One interpreter takes all samples: variables go from one to the next, as in the firmware.
+
+    Args:
+        model: a TFLite file.
+        samples: arrays by the name of the model's input.
+        shapes: inputs whose shape is set by the option of this name.
 
     Raises:
         ToolchainError: LiteRT is not installed.
-        ModelError: LiteRT does not take the model, or rounds otherwise than the compiled one.
+        ModelError: it does not take the model, or the model has no such output.
     """
+    interpreter, file = _interpreter(model), read_tflite(model)
+    inputs = {tensor.name: tensor.index for tensor in file.inputs}
+    try:
+        for name, shape in shapes.items():
+            interpreter.resize_tensor_input(inputs[name], shape)
+        interpreter.allocate_tensors()
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(f"LiteRT does not take the model: {_first_line(error)}", file=model) from None
+    found = {tensor.name: tensor.index for tensor in file.outputs}
+    for name in outputs:
+        if name not in found:
+            raise ModelError(
+                f"the model has no output '{name}'", file=model, remedy=did_you_mean(name, found)
+            )
+    for sample in samples:
+        try:
+            for name, values in sample.items():
+                interpreter.set_tensor(inputs[name], values)
+            interpreter.invoke()
+        except (RuntimeError, ValueError) as error:
+            raise ModelError(f"LiteRT cannot run the model: {_first_line(error)}", file=model) from None
+        yield [interpreter.get_tensor(found[name]).copy() for name in outputs]
+
+
+def _interpreter(model: Path) -> Any:
     try:
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
     except ImportError:
         raise ToolchainError(
-            "LiteRT, the reference runtime of TFLite models, is not installed",
+            "there is no reference for a TFLite model: LiteRT is not installed",
             file=model,
-            expected=f"LiteRT, or {RECORDED}",
-            remedy="pip install ai-edge-litert, or --inputs FILE.npz with them, see numpy.savez",
+            expected="LiteRT, or recorded answers: arrays under the outputs' names in the .npz of the inputs",
+            remedy="pip install ai-edge-litert, or --inputs FILE.npz with the answers",
         ) from None
+    kinds = {
+        "reference": OpResolverType.BUILTIN_REF,
+        "optimised": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    }
     try:
-        kernels = OpResolverType.BUILTIN_REF
-        interpreter = Interpreter(model_path=str(model), experimental_op_resolver_type=kernels)
-        interpreter.allocate_tensors()
+        return Interpreter(str(model), experimental_op_resolver_type=kinds[litert_kernels(model)])
     except (RuntimeError, ValueError) as error:
         raise ModelError(f"LiteRT does not take the model: {_first_line(error)}", file=model) from None
-    _check_rounding(model, interpreter, info)
-    places = {d["name"]: d["index"] for d in interpreter.get_input_details()}
-    results = {d["name"]: d["index"] for d in interpreter.get_output_details()}
-    for sample in samples:
-        try:
-            for name, array in sample.items():
-                interpreter.set_tensor(places[name], array)
-            interpreter.invoke()
-        except (RuntimeError, ValueError) as error:
-            raise ModelError(f"LiteRT cannot run the model: {_first_line(error)}", file=model) from None
-        yield [np.array(interpreter.get_tensor(results[name])) for name in outputs]
-
-
-def _check_rounding(model: Path, interpreter: Any, info: Metadata | None) -> None:
-    """LiteRT and TensorFlow Lite Micro differ by one unit now and then, in layer after layer."""
-    if info is None or info.rounding == "litert":
-        return
-    if any(np.dtype(t["dtype"]).name in INTEGERS for t in interpreter.get_tensor_details()):
-        raise ModelError(
-            "the model is compiled to round as TensorFlow Lite Micro does; LiteRT rounds otherwise",
-            file=model,
-            expected=RECORDED,
-            remedy="--inputs FILE.npz with them, see numpy.savez; or compile with rounding='litert'",
-        )
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

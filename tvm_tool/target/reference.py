@@ -1,4 +1,4 @@
-"""What the original model answers: onnxruntime or LiteRT, imported only when they are asked."""
+"""What the original model answers: onnxruntime or LiteRT, imported only when it is asked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import ModelError, ToolchainError, did_you_mean
 from ..image.metadata import Metadata
 from .feedback import open_states
+from .litert import litert_outputs
 
 Array = npt.NDArray[Any]
 
@@ -38,9 +39,10 @@ def reference_outputs(
             their initial values and go from one sample to the next.
     """
     if model.suffix.lower() == ".tflite":
-        from .litert import litert_outputs
-
-        yield from litert_outputs(model, samples, outputs, info)
+        yield from litert_outputs(model, samples, outputs, info.shapes if info else {})
+        return
+    if info and any(tensor.dtype == "bfloat16" for tensor in (*info.inputs, *info.outputs)):
+        yield from _defined_outputs(model, samples, outputs, info)
         return
     try:
         import onnxruntime as ort
@@ -79,6 +81,28 @@ def reference_outputs(
         values = [np.asarray(value) for value in found]
         states = dict(zip(feedback.inputs.values(), values[len(outputs) :], strict=True))
         yield values[: len(outputs)]
+
+
+def _defined_outputs(
+    model: Path, samples: Sequence[Mapping[str, Array]], outputs: Sequence[str], info: Metadata
+) -> Iterator[list[Array]]:
+    """What onnx's own reference evaluator answers: onnxruntime has next to no kernels for bfloat16."""
+    from onnx.reference import ReferenceEvaluator
+
+    feedback = open_states(model, info)
+    try:
+        evaluator = ReferenceEvaluator(feedback.model)
+        states = dict(feedback.first)
+        for sample in samples:
+            found = evaluator.run([*outputs, *feedback.inputs], {**sample, **states})
+            values = [np.asarray(value) for value in found]
+            states = dict(zip(feedback.inputs.values(), values[len(outputs) :], strict=True))
+            yield values[: len(outputs)]
+    except Exception as error:  # noqa: BLE001 - it raises whatever numpy raises
+        raise ModelError(
+            f"onnx's reference evaluator cannot run the model: {(str(error).splitlines() or ['?'])[0]}",
+            file=model,
+        ) from None
 
 
 def _is_quantized(model: Path) -> bool:

@@ -98,4 +98,4 @@ def _pattern(size: int) -> bytes:
 
 
 def _little(tensor: TensorInfo) -> np.dtype[np.generic]:
-    return np.dtype(tensor.dtype).newbyteorder("<")
+    return tensor.element.newbyteorder("<")

@@ -34,6 +34,23 @@ class Original:
 
 
 @dataclass(frozen=True)
+class Kernels:
+    """The kernels of LiteRT that a TFLite model was compared with.
+
+    Attributes:
+        kind: reference or optimised.
+        rounding: the profile of the model in the image.
+    """
+
+    kind: str
+    rounding: str
+
+    @property
+    def round_alike(self) -> bool:
+        return self.rounding == "litert" and self.kind == "reference"
+
+
+@dataclass(frozen=True)
 class VerifyResult:
     """What a verification found.
 
@@ -48,6 +65,7 @@ class VerifyResult:
         stack_reserve: stack that the board reserves.
         instructions: the fewest and the most instructions of a run; None if not counted.
         original: how the float model compares, if the model was quantised when it was compiled.
+        litert: what a TFLite model was compared with; None for recorded answers.
     """
 
     title: str
@@ -61,6 +79,7 @@ class VerifyResult:
     stack_reserve: int
     instructions: tuple[int, int] | None
     original: Original | None = None
+    litert: Kernels | None = None
 
     @property
     def largest_error(self) -> float:
@@ -84,11 +103,14 @@ class VerifyResult:
             rows.append(("accuracy", self._share(self.accuracy)))
         if self.original is not None:
             rows.append(("float model", self._beside(self.original)))
+        if self.litert is not None:
+            text = f"LiteRT's {self.litert.kind} kernels, the model rounds as profile {self.litert.rounding}"
+            rows.append(("reference", text))
         if self.instructions is not None:
             low, high = self.instructions
             rows.append(("instructions", f"{low:,}" if low == high else f"{low:,} to {high:,}"))
         rows.append(("stack", f"{self.stack_bytes:,} bytes, {self.stack_reserve:,} are reserved"))
-        rows.append(("result", "equal to the reference" if self.passed else "WRONG"))
+        rows.append(("result", "equal to the reference" if self.passed else self._failure()))
         return "\n".join([self.title, *(f"  {label:<16} {text}" for label, text in rows)])
 
     def check(self) -> None:
@@ -102,7 +124,26 @@ class VerifyResult:
             file=self.elf,
             where=f"output '{self.largest.output}', input {self.largest.run}",
             expected=f"an error of at most {worst.limit:g}, not {worst.error:.3g}",
+            remedy=self._remedy(),
         )
+
+    def _failure(self) -> str:
+        if self._may_be_rounding():
+            return "DIFFERENT: these kernels round in another way, or the model is wrong"
+        return "WRONG"
+
+    def _remedy(self) -> str | None:
+        if not self._may_be_rounding():
+            return None
+        return (
+            "compile with rounding=litert, which must equal LiteRT's reference kernels; or record the "
+            "answers of the runtime whose rounding is wanted (for tflm TensorFlow Lite Micro) with the inputs"
+        )
+
+    def _may_be_rounding(self) -> bool:
+        """Whether integers may differ because the reference rounds otherwise than the model."""
+        exact = not self.largest.difference.limit
+        return exact and self.litert is not None and not self.litert.round_alike
 
     def _beside(self, original: Original) -> str:
         text = f"differs by at most {original.largest:.3g}"

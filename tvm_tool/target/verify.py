@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..compiler.frontend.model_file import default_profile
 from ..errors import ImageError, OptionError, VerifyError
 from ..image.elf import read_image
 from ..image.metadata import TensorInfo, load_metadata
 from ..samples import load_samples, numbers, random_samples, reals
 from .compare import Array, best, difference
+from .litert import litert_kernels
 from .reference import reference_outputs
 from .runner import Runner
 from .session import start_session
-from .verdict import Mismatch, Original, VerifyResult
+from .verdict import Kernels, Mismatch, Original, VerifyResult
 
 if TYPE_CHECKING:
     from ..board import Board
@@ -38,7 +40,10 @@ def verify_image(
     optimisation: str = "default",
     timeout: float = 120.0,
 ) -> VerifyResult:
-    """Run the model in `elf` on the emulator of `board` and compare it with the reference runtime.
+    """Run the model in `elf` on the emulator of `board` and compare it with what the original answers.
+
+    Recorded answers come first. Else onnxruntime is asked, for a TFLite model LiteRT's reference kernels.
+    These round as profile `litert` does: a model of another profile that differs is not shown to be right.
 
     A model that was quantised when it was compiled is compared with the quantised model; what it has in
     common with the original is told as well.
@@ -95,6 +100,9 @@ def verify_image(
         stack_bytes = runner.stack_bytes()
     outputs = [values for _, values in runs]
     counts = [called.instructions for called, _ in runs if called.instructions is not None]
+    asked = None
+    if model.suffix.lower() == ".tflite" and not feed.outputs:
+        asked = Kernels(litert_kernels(model), info.rounding or default_profile(model))
     return VerifyResult(
         title=f"{elf.name}: {info.model} on {board.name}",
         elf=elf,
@@ -107,6 +115,7 @@ def verify_image(
         stack_bytes=stack_bytes,
         stack_reserve=runner.stack.top - runner.stack.bottom,
         instructions=(min(counts), max(counts)) if counts else None,
+        litert=asked,
     )
 
 

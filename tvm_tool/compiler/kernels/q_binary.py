@@ -37,6 +37,9 @@ def binary(layer: QBinary) -> Driver:
     if layer.kind in ("max", "min"):
         function = "tvm_larger_s8"
         fields = _choice_fields(layer)
+    elif layer.b is None:
+        function = f"tvm_{WORDS[layer.kind]}_real_s8"
+        fields = {"a": _float_operand(layer.a), "scale": literal(layer.y.scale)}
     else:
         word = WORDS.get(layer.kind, layer.kind)
         function = f"tvm_{word}_{'fixed' if fixed else 'float'}_s8"
@@ -63,6 +66,7 @@ def _choice_fields(layer: QBinary) -> Mapping[str, str | int]:
 
 
 def _fixed_fields(layer: QBinary) -> Mapping[str, str | int]:
+    assert layer.b is not None
     a, b, y = (float(np.float32(x.scale)) for x in (layer.a, layer.b, layer.y))
     if layer.kind == "mul":
         q, shift = quantize_multiplier(a * b / y)
@@ -90,10 +94,13 @@ def _fixed_fields(layer: QBinary) -> Mapping[str, str | int]:
 
 
 def _float_fields(layer: QBinary) -> Mapping[str, str | int]:
-    sign = -1.0 if layer.kind == "sub" else 1.0
-    a = _operand(layer.a, f".scale = {literal(layer.a.scale)}")
-    b = _operand(layer.b, f".scale = {literal(sign * layer.b.scale)}")
-    return {"a": a, "b": b, "scale": literal(layer.y.scale)}
+    assert layer.b is not None
+    b = _float_operand(layer.b, -1.0 if layer.kind == "sub" else 1.0)
+    return {"a": _float_operand(layer.a), "b": b, "scale": literal(layer.y.scale)}
+
+
+def _float_operand(x: Quantization, sign: float = 1.0) -> str:
+    return _operand(x, f".scale = {literal(sign * x.scale)}")
 
 
 def loops(layer: QBinary, function: str, names: tuple[str, str]) -> str:

@@ -11,7 +11,7 @@ from tvm import relax
 from ..layers import Array
 from ..quantized_layers import DOUBLE, QBinary, QTable, Quantization
 from ..relax_graph import Expr, constant, is_var, op_name, shape_of
-from .look_back import Clamp, LookBack, Shape
+from .look_back import Clamp, Leaf, LookBack, Shape
 from .tables import function_of_one, numbers, quantized_table, real_numbers
 from .tables_fixed import concatenated, fixed_table, is_number, requantized
 
@@ -62,6 +62,8 @@ def binary(
     if look.leaf(left) is None and kind not in ("sub", "prelu"):
         left, right, b_shape = right, left, shape_of(left)
     a, b = look.operand(left), look.operand(right)
+    if a is not None and b is None:
+        return _with_reals(look, kind, a, left, right, y, clamp, shape)
     if a is None or b is None or (constant(a[0]) is not None and constant(b[0]) is not None):
         return None
     a_shape, b_shape = _ranked(shape_of(left), len(shape)), _ranked(b_shape, len(shape))
@@ -79,6 +81,31 @@ def binary(
     if fixed is None:
         return look.call(layer, [data, other], shape)
     return look.call(replace(layer, constant=fixed.reshape(b_shape)), [data], shape)
+
+
+def _with_reals(
+    look: LookBack,
+    kind: str,
+    a: Leaf,
+    left: Expr,
+    right: Expr,
+    y: Quantization,
+    clamp: Clamp,
+    shape: Shape,
+) -> Expr | None:
+    """An operator of a quantised value and several constant real numbers; one number makes a table."""
+    reals = constant(look.value(right))
+    is_fit = look.rounding != DOUBLE and kind in ("add", "sub", "mul") and constant(a[0]) is None
+    if not is_fit or reals is None or reals.size == 1 or reals.dtype != np.float32:
+        return None
+    if kind == "sub":
+        kind, reals = "add", -reals
+    if not np.isfinite(reals).all():
+        return None
+    a_shape, b_shape = _ranked(shape_of(left), len(shape)), _ranked(reals.shape, len(shape))
+    data, x = a
+    layer = QBinary(kind, x, None, y, a_shape, b_shape, shape, clamp, look.rounding, reals.reshape(b_shape))
+    return look.call(layer, [data], shape)
 
 
 def _operands(look: LookBack, call: Expr) -> tuple[str, Expr, Expr, Shape] | None:

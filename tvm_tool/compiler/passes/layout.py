@@ -216,10 +216,17 @@ class _Sink:
         if first is None or any(p is None or p.axes != first.axes for p in found):
             return None
         if isinstance(layer, QBinary):
-            if layer.constant is not None or layer.a_shape != layer.b_shape:
-                return None
             shape = shape_of(first.source)
-            self.table.layers[index] = replace(layer, a_shape=shape, b_shape=shape, y_shape=shape)
+            if layer.constant is not None:
+                if layer.a_shape != layer.y_shape or len(layer.b_shape) != len(first.axes):
+                    return None
+                fixed = layer.constant.reshape(layer.b_shape).transpose(_inverse(first.axes))
+                layer = replace(layer, constant=np.ascontiguousarray(fixed), b_shape=fixed.shape)
+            elif layer.a_shape == layer.b_shape:
+                layer = replace(layer, b_shape=shape)
+            else:
+                return None
+            self.table.layers[index] = replace(layer, a_shape=shape, y_shape=shape)
         sources = [p.source for p in found if p is not None]
         out = relax.TensorType(shape_of(first.source), str(value.ty.dtype))
         moved = relax.op.call_dps_packed(str(value.args[0].global_symbol), sources, out_ty=out)

@@ -1,0 +1,32 @@
+"""The planned bytes of the quantised MLPerf Tiny models for a core with DSP kernels, their scratch included.
+
+Without a board, `test_tflite_exact.py` holds the plan.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.numerics.test_tflite_exact import MODEL_FACTS, MODELS
+from tvm_tool.board import load_board
+from tvm_tool.compiler.driver import compile_model
+from tvm_tool.options import parse_options
+
+DSP_PLANS = {
+    "kws_ref_model": 9_568,
+    "vww_96_int8": 55_328,
+    "pretrainedResnet_quant": 52_448,
+    "ad01_int8": 1_408,
+    "str_ww_ref_model": 6_880,
+}
+"""Most bytes without the caller's input and output; what exceeds `MODEL_FACTS` is the kernels' scratch."""
+
+
+@pytest.mark.parametrize("name", MODEL_FACTS)
+def test_the_plan_with_dsp_kernels_does_not_grow(name: str) -> None:
+    path = MODELS / f"{name}.tflite"
+    if not path.exists():
+        pytest.skip(f"{path} is not here")
+    compiled = compile_model(path, parse_options(str(path), {}), load_board("mps2_an386"))
+    assert any("dsp" in file for file in compiled.runtime)
+    assert compiled.plan.lower_bound <= compiled.plan.bytes <= DSP_PLANS[name]
