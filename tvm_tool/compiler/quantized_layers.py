@@ -158,6 +158,12 @@ class QBinary:
     rounding: str
     constant: Array | None = None
 
+    @property
+    def second(self) -> Quantization:
+        """`b` where it is quantised."""
+        assert self.b is not None
+        return self.b
+
 
 @dataclass(frozen=True)
 class QPool2D:

@@ -230,7 +230,7 @@ def _binary(rng: Random, rounding: str) -> QLayer:
         return layer
     y = _signed(layer.y)
     low, high = (limit - (128 if layer.y.dtype == "uint8" else 0) for limit in layer.clamp)
-    return dataclasses.replace(layer, a=_signed(layer.a), b=_signed(layer.b), y=y, clamp=(low, high))
+    return dataclasses.replace(layer, a=_signed(layer.a), b=_signed(layer.second), y=y, clamp=(low, high))
 
 
 def _pool(rng: Random, rounding: str) -> QLayer:

@@ -30,16 +30,16 @@ def add(layer: QBinary, _need: Need) -> Driver:
     """Sums of int8 tensors of one shape, rounded twice."""
     if layer.kind not in ("add", "sub") or layer.rounding != DOUBLE:
         raise DeclinedError("only sums that are rounded twice")
-    if layer.constant is not None or len({layer.a_shape, layer.b_shape, layer.y_shape}) != 1:
+    if layer.b is None or layer.constant is not None or len({layer.a_shape, layer.b_shape, layer.y_shape}) != 1:
         raise DeclinedError("operands of different shapes")
-    if {layer.a.dtype, layer.b.dtype} != {"int8"}:
+    if {layer.a.dtype, layer.second.dtype} != {"int8"}:
         raise DeclinedError("uint8")
     least, most = limits(layer.y, layer.clamp)
     zero = layer.y.zero_point
     outputs = np.clip(_sums(layer), least, most) - least
     signs = (1, -1 if layer.kind == "sub" else 1)
     for tabled, exact in ((0, outputs), (1, outputs.T)):
-        other = (layer.b, layer.a)[tabled]
+        other = (layer.second, layer.a)[tabled]
         slope = signs[1 - tabled] * float(np.float32(other.scale)) / float(np.float32(layer.y.scale))
         found = _table(exact, most - least, round(slope * (1 << SHIFT)))
         if found is not None:
@@ -64,14 +64,14 @@ def add(layer: QBinary, _need: Need) -> Driver:
 def _sums(layer: QBinary) -> Array:
     """For each `a` and each `b` the output as in TensorFlow Lite, less the zero point and not limited."""
     bits = EXTRA_BITS[layer.kind]
-    a, b, y = (float(np.float32(x.scale)) for x in (layer.a, layer.b, layer.y))
+    a, b, y = (float(np.float32(x.scale)) for x in (layer.a, layer.second, layer.y))
     twice = 2.0 * max(a, b)
 
     def scaled(x: Quantization, scale: float) -> Array:
         return rescaled_twice((NUMBERS - x.zero_point) << bits, *quantize_multiplier(scale / twice))
 
     sign = -1 if layer.kind == "sub" else 1
-    sums = scaled(layer.a, a)[:, None] + sign * scaled(layer.b, b)
+    sums = scaled(layer.a, a)[:, None] + sign * scaled(layer.second, b)
     return rescaled_twice(sums, *quantize_multiplier(twice / 2.0**bits / y))
 
 

@@ -28,6 +28,8 @@ ROUNDS = 30
 
 def binary(layer: QBinary, need: Need) -> Driver:
     """Sums that `add` does not take, products, maxima and minima."""
+    if layer.b is None:
+        raise DeclinedError("one operand is real numbers")
     if layer.kind in ("max", "min"):
         return _larger(layer)
     if layer.kind == "mul":
@@ -49,10 +51,10 @@ def _larger(layer: QBinary) -> Driver:
 
 
 def _multiply(layer: QBinary) -> Driver:
-    if {layer.a.dtype, layer.b.dtype, layer.y.dtype} != {"int8"}:
+    if {layer.a.dtype, layer.second.dtype, layer.y.dtype} != {"int8"}:
         raise DeclinedError("uint8")
     exact = outputs(layer)
-    products = numbers(layer.a)[:, None] * numbers(layer.b)
+    products = numbers(layer.a)[:, None] * numbers(layer.second)
     low, high = max(layer.clamp[0], INT8[0]), min(layer.clamp[1], INT8[1])
     for form in (_shifted(layer, products, exact), _twice(layer)):
         if form is not None and (_products(products, form, low, high) == exact).all():
@@ -63,7 +65,7 @@ def _multiply(layer: QBinary) -> Driver:
     limited = twice or (low, high) != INT8
     flags = f"{'true' if twice else 'false'}, {'true' if limited else 'false'}"
     fields = f"{correction}, {multiplier}, {addend}, {shift}, {flags}, {low}, {high}"
-    zeros = f"{layer.a.zero_point}, {layer.b.zero_point}"
+    zeros = f"{layer.a.zero_point}, {layer.second.zero_point}"
     declaration = f"static const struct tvm_multiply_dsp how = {{{zeros}, {fields}}};"
     return _driver(layer, "multiply_dsp", "tvm_multiply_s8_dsp", declaration, {}, "tvm_multiply_dsp.c")
 
@@ -75,7 +77,7 @@ def _multiply_float(layer: QBinary) -> Driver:
     declaration = f"static const struct tvm_multiply_float_dsp how = {{{fields}}};"
     tables = {
         f"{name}_table": numbers(x).astype(np.float32) * np.float32(x.scale)
-        for name, x in (("a", layer.a), ("b", layer.b))
+        for name, x in (("a", layer.a), ("b", layer.second))
     }
     file = "tvm_multiply_float_dsp.c"
     return _driver(layer, "multiply_float_dsp", "tvm_multiply_float_dsp", declaration, tables, file)
@@ -86,7 +88,7 @@ Form = tuple[int, int, int, int, bool]
 
 
 def _twice(layer: QBinary) -> Form | None:
-    scales = [float(np.float32(x.scale)) for x in (layer.a, layer.b, layer.y)]
+    scales = [float(np.float32(x.scale)) for x in (layer.a, layer.second, layer.y)]
     q, shift = quantize_multiplier(scales[0] * scales[1] / scales[2])
     if layer.rounding != DOUBLE or not 1 <= -shift <= MOST_RIGHT_SHIFT:
         return None
@@ -112,7 +114,7 @@ def _shifted(layer: QBinary, products: Array, exact: Array) -> Form | None:
     known[products - first] = exact
     # Numbers that are no product lie between; where equal products differ, no form will be exact.
     known = np.maximum.accumulate(known)
-    scale = np.float32(layer.a.scale) * np.float32(layer.b.scale) / np.float32(layer.y.scale)
+    scale = np.float32(layer.a.scale) * np.float32(layer.second.scale) / np.float32(layer.y.scale)
     q, shift = quantize_multiplier(float(scale))
     rescaling = _Known(
         layer.rounding if layer.rounding == DOUBLE else SINGLE,
@@ -164,7 +166,7 @@ def _tables(layer: QBinary, exact: Array, low: int, high: int) -> tuple[int, tup
     """A shift and two tables whose sums give `exact`, which is limited to [low, high], for every pair."""
     sign = -1 if layer.kind == "sub" else 1
     real_a = numbers(layer.a) * (layer.a.scale / layer.y.scale)
-    real_b = numbers(layer.b) * (sign * layer.b.scale / layer.y.scale)
+    real_b = numbers(layer.second) * (sign * layer.second.scale / layer.y.scale)
     reach = float(np.abs(real_a).max() + np.abs(real_b).max()) + 512
     shift = min(MOST_BITS, 30 - int(np.ceil(np.log2(reach))))
     if shift < 1:

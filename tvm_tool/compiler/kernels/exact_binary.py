@@ -20,7 +20,7 @@ def numbers(x: Quantization) -> Array:
 
 def outputs(layer: QBinary) -> Array:
     """Outputs of a sum, a difference or a product by the bytes of both inputs, int64 [256, 256]."""
-    a, b = numbers(layer.a)[:, None], numbers(layer.b)
+    a, b = numbers(layer.a)[:, None], numbers(layer.second)
     values = _fixed(layer, a, b) if layer.rounding == DOUBLE else _float(layer, a, b)
     low, high = limits(layer.y, layer.clamp)
     result: Array = np.clip(values, low, high) + layer.y.zero_point
@@ -28,7 +28,7 @@ def outputs(layer: QBinary) -> Array:
 
 
 def _fixed(layer: QBinary, a: Array, b: Array) -> Array:
-    scales = [float(np.float32(x.scale)) for x in (layer.a, layer.b, layer.y)]
+    scales = [float(np.float32(x.scale)) for x in (layer.a, layer.second, layer.y)]
     if layer.kind == "mul":
         return rescaled_twice(a * b, *quantize_multiplier(scales[0] * scales[1] / scales[2]))
     bits = EXTRA_BITS[layer.kind]
@@ -44,6 +44,7 @@ def _fixed(layer: QBinary, a: Array, b: Array) -> Array:
 def _float(layer: QBinary, a: Array, b: Array) -> Array:
     sign = -1.0 if layer.kind == "sub" else 1.0
     real_a = a.astype(np.float32) * np.float32(layer.a.scale)
-    real_b = b.astype(np.float32) * np.float32(sign * layer.b.scale)
+    real_b = b.astype(np.float32) * np.float32(sign * layer.second.scale)
     real = real_a * real_b if layer.kind == "mul" else real_a + real_b
-    return np.rint(np.clip(real / np.float32(layer.y.scale), -512, 512)).astype(np.int64)
+    rounded: Array = np.rint(np.clip(real / np.float32(layer.y.scale), -512, 512)).astype(np.int64)
+    return rounded
