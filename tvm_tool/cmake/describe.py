@@ -10,10 +10,10 @@ from ..atomic import write_text
 from ..board import Board, load_board
 from ..board_file import board_files, is_path
 from ..errors import OptionError
-from ..linker import linker_script, linker_supplement
+from ..linker import linker_script, linker_supplement, wants_regions
 from ..options import ModelOptions, option_arguments, parse_options
 from ..paths import boards_dir, linker_scripts_dir, startup_dir
-from ..scons.signature import COMPILER_FILES, board_digest, digest, package_files
+from ..signature import COMPILER_FILES, board_digest, digest, package_files
 from ..versions import report
 from .arguments import split_arguments
 from .text import assignments
@@ -83,13 +83,6 @@ def _regions(board: Board, folder: Path) -> str:
     script = folder / f"regions-{board.name}.ld"
     write_text(script, linker_supplement(board), keep_same=True)
     return str(script)
-
-
-def wants_regions(options: ModelOptions, board: Board) -> bool:
-    """Whether a model may lie elsewhere than among the firmware's other constants and variables."""
-    usual = (board.placement.code, board.placement.data)
-    placed = (board.placement.weights, board.placement.arena)
-    return bool(options.weights or options.arena) or placed != usual
 
 
 def _board(name: str, source: Path) -> Board:
