@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -106,7 +107,7 @@ def _regions(board: Board, folder: Path) -> str:
 
 
 def _board(name: str, source: Path) -> Board:
-    return load_board(str(source / name) if is_path(name) else name)
+    return load_board(os.path.normpath(source / name) if is_path(name) else name)
 
 
 def _word(board: Board) -> str:
