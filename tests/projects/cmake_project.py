@@ -88,6 +88,12 @@ class CMakeProject:
         assert done.returncode == 0, done.stdout
         return Built(done.stdout)
 
+    def make_fails(self) -> str:
+        """What is said by a build that must fail."""
+        done = self._run(["cmake", "--build", str(self.build)])
+        assert done.returncode != 0 and "Traceback" not in done.stdout, done.stdout
+        return done.stdout
+
     def test(self, *more: str) -> subprocess.CompletedProcess[str]:
         return self._run(["ctest", "--test-dir", str(self.build), "--output-on-failure", *more])
 

@@ -139,6 +139,17 @@ def allocated(file: Path) -> dict[str, bytes]:
     return found
 
 
+def test_an_image_beyond_the_budget_fails_the_build(cubemx: CMakeProject) -> None:
+    board = (CHECKOUT / "boards" / "stm32f407.yaml").read_text(encoding="utf-8")
+    (cubemx.source / "small.yaml").write_text(f"{board}budget: {{flash: 16K}}\n", encoding="utf-8")
+    try:
+        cubemx.configure("-DLIMITS=small.yaml")
+        for _ in range(2):  # It is not taken for built.
+            assert "more than the budget of 16,384 bytes" in cubemx.make_fails()
+    finally:
+        cubemx.configure("-DLIMITS=stm32f407").make()
+
+
 def test_a_changed_byte_of_the_weights_fails_the_test(cubemx: CMakeProject) -> None:
     file = cubemx.build / "tvm" / "digits" / "digits_weights.c"
     elf = cubemx.build / "reader.elf"

@@ -160,6 +160,9 @@ def test_every_file_that_is_read_counts(tmp_path: Path) -> None:
     firmware = CMakeProject(tmp_path, tmp_path / "build").configure()
     assert firmware.make().models == ["digits"]
     nothing_to_do(firmware)
+    quantized = firmware.build / "tvm" / "digits" / "digits_quantized.onnx"
+    quantized.unlink()
+    assert firmware.make().models == ["digits"] and quantized.exists()
     with np.load(data) as arrays:
         np.savez(data, image=arrays["image"][:50])
     assert firmware.make().models == ["digits"]
