@@ -37,4 +37,4 @@ def write_kernel_file(path: str | Path, names: Iterable[str], runtime: Path) -> 
                 remedy="let TVM_PYTHON, TVM_COMPILER and TVM_RUNTIME belong to one version of tvm-tool",
             )
         text += "\n" + file.read_text(encoding="utf-8")
-    write_text(path, text)
+    write_text(path, text, keep_same=True)

@@ -7,6 +7,7 @@ a board to a script that the firmware already has. The same board gives the same
 from __future__ import annotations
 
 from .board import Board, Region
+from .options import ModelOptions
 from .paths import linker_scripts_dir
 
 
@@ -14,6 +15,13 @@ def further_regions(board: Board) -> list[Region]:
     """The regions besides those of code and data: models are there only if somebody asks for it."""
     usual = (board.placement.code, board.placement.data)
     return [region for region in board.regions.values() if region.name not in usual]
+
+
+def wants_regions(options: ModelOptions, board: Board) -> bool:
+    """Whether a model may lie elsewhere than among the firmware's other constants and variables."""
+    usual = (board.placement.code, board.placement.data)
+    placed = (board.placement.weights, board.placement.arena)
+    return bool(options.weights or options.arena) or placed != usual
 
 
 def linker_script(board: Board) -> str:

@@ -41,6 +41,17 @@ def board_command(board: str, source: Path, output: Path) -> None:
     click.echo(describe_board(board, source, output))
 
 
+@cmake.command("name")
+@click.argument("board")
+@click.option("--source", type=PathArgument, required=True)
+@click.option("--emulated", is_flag=True)
+def name_command(board: str, source: Path, emulated: bool) -> None:
+    """Print how to name, from any folder, what is called BOARD in the folder SOURCE."""
+    from .describe import board_word
+
+    click.echo(board_word(board, source, emulated))
+
+
 @cmake.command("flags", context_settings={"ignore_unknown_options": True})
 @click.argument("board")
 @click.option("--target", required=True)
@@ -50,7 +61,8 @@ def flags_command(board: str, target: str, words: Sequence[str]) -> None:
     from ..board import load_board
     from ..cores import check_flags
 
-    check_flags(load_board(board).core, words, where=f"target '{target}'")
+    flags = [word.removeprefix("SHELL:") for word in words]
+    check_flags(load_board(board).core, flags, where=f"target '{target}'")
 
 
 @cmake.command("kernels")
@@ -80,6 +92,22 @@ def keywords_command(function: str, known: str, words: Sequence[str]) -> None:
         where=function,
         expected=", ".join(names),
         remedy=did_you_mean(word.upper(), names),
+    )
+
+
+@cmake.command("missing")
+@click.argument("file", type=PathArgument)
+@click.option("--function", required=True)
+def missing_command(file: Path, function: str) -> None:
+    """Fail: FILE, named in a call of FUNCTION, does not exist and no step of the build makes it."""
+    there = [p.name for p in file.parent.glob("*") if p.suffix in (".onnx", ".tflite", ".npz")]
+    raise OptionError(
+        "there is no such file",
+        file=file,
+        where=function,
+        remedy=did_you_mean(file.name, there)
+        if there
+        else "check the path; if another step of the build makes it, declare that step first",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,12 @@ from pathlib import Path
 from ..atomic import write_text
 from ..board import Board, load_board
 from ..board_file import board_files, is_path
-from ..errors import OptionError
-from ..linker import linker_script, linker_supplement
+from ..compiler.placement import check_regions
+from ..errors import OptionError, TargetError
+from ..linker import linker_script, linker_supplement, wants_regions
 from ..options import ModelOptions, option_arguments, parse_options
 from ..paths import boards_dir, linker_scripts_dir, startup_dir
-from ..scons.signature import COMPILER_FILES, board_digest, digest, package_files
+from ..signature import COMPILER_FILES, board_digest, digest, package_files
 from ..versions import report
 from .arguments import split_arguments
 from .text import assignments
@@ -44,10 +46,12 @@ def describe_model(target: str, source: Path, folder: Path, default_board: str, 
     if options.calibration is not None:
         options = replace(options, calibration=source / options.calibration)
     board = _board(board_name, source) if board_name else None
+    check_regions(options, board)
     compiler = package_files("__init__.py", *COMPILER_FILES)
     regions = _regions(board, folder) if board and wants_regions(options, board) else ""
     variables: dict[str, str | Sequence[str]] = {
         "_tvm_file": str(source / str(model)),
+        "_tvm_calibration": str(options.calibration) if options.calibration else "",
         "_tvm_prefix": options.name,
         "_tvm_arguments": [*option_arguments(options), *(["--board", _word(board)] if board else [])],
         "_tvm_board": _word(board) if board else "",
@@ -56,6 +60,23 @@ def describe_model(target: str, source: Path, folder: Path, default_board: str, 
         "_tvm_regions": regions,
     }
     return assignments(variables)
+
+
+def board_word(name: str, source: Path, emulated: bool) -> str:
+    """How commands that run in any folder name the board that is called `name` in the folder `source`.
+
+    Raises:
+        BoardError: there is no such board.
+        TargetError: it shall be `emulated`, and no emulator is known for it.
+    """
+    board = _board(name, source)
+    if emulated and board.emulator is None:
+        raise TargetError(
+            "no emulator is known for this board",
+            file=board.file,
+            remedy="verify on a board with the same core that has one: BOARD name",
+        )
+    return _word(board)
 
 
 def describe_board(name: str, source: Path, folder: Path) -> str:
@@ -85,15 +106,8 @@ def _regions(board: Board, folder: Path) -> str:
     return str(script)
 
 
-def wants_regions(options: ModelOptions, board: Board) -> bool:
-    """Whether a model may lie elsewhere than among the firmware's other constants and variables."""
-    usual = (board.placement.code, board.placement.data)
-    placed = (board.placement.weights, board.placement.arena)
-    return bool(options.weights or options.arena) or placed != usual
-
-
 def _board(name: str, source: Path) -> Board:
-    return load_board(str(source / name) if is_path(name) else name)
+    return load_board(os.path.normpath(source / name) if is_path(name) else name)
 
 
 def _word(board: Board) -> str:

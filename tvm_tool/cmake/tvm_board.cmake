@@ -34,19 +34,30 @@ function(tvm_target_board target)
   endif()
 endfunction()
 
-# The board of a call: named in it, else that of the target, else TVM_BOARD.
+# The board of a call: named in it, else that of the target, else TVM_BOARD; as commands in any folder name it.
+# With one more argument, --emulated, it must have an emulator.
 function(_tvm_board_name output function given target)
   get_target_property(of_target ${target} TVM_TARGET_BOARD)
+  _tvm_default_board(board)
   if(given)
-    set(${output} "${given}" PARENT_SCOPE)
+    set(board "${given}")
   elseif(of_target)
-    set(${output} "${of_target}" PARENT_SCOPE)
-  elseif(TVM_BOARD)
-    set(${output} "${TVM_BOARD}" PARENT_SCOPE)
-  else()
+    set(board "${of_target}")
+  elseif(NOT board)
     message(FATAL_ERROR "${function}: no board is named\n"
       "  remedy: BOARD name in the call, or -DTVM_BOARD=name")
   endif()
+  _tvm_run(name cmake name "${board}" --source "${CMAKE_CURRENT_SOURCE_DIR}" ${ARGN})
+  set(${output} "${name}" PARENT_SCOPE)
+endfunction()
+
+# TVM_BOARD; if it is the path of a file, from the top of the sources.
+function(_tvm_default_board output)
+  set(board "${TVM_BOARD}")
+  if(board MATCHES "/|\\.ya?ml$")
+    get_filename_component(board "${board}" ABSOLUTE BASE_DIR "${CMAKE_SOURCE_DIR}")
+  endif()
+  set(${output} "${board}" PARENT_SCOPE)
 endfunction()
 
 # Refuse what cmake_parse_arguments did not understand; for its caller's `arg_` variables.

@@ -11,39 +11,36 @@ function(tvm_add_model name)
     message(FATAL_ERROR "tvm_add_model(${name}): there is a target '${name}' already\n"
       "  remedy: choose another name")
   endif()
+  _tvm_default_board(board)
   _tvm_run(text cmake model --source "${CMAKE_CURRENT_SOURCE_DIR}" --output "${CMAKE_BINARY_DIR}/tvm"
-    "--board=${TVM_BOARD}" -- "${name}" ${ARGN})
+    "--board=${board}" -- "${name}" ${ARGN})
   cmake_language(EVAL CODE "${text}")
-  get_source_file_property(generated "${_tvm_file}" GENERATED)
-  if(NOT generated AND NOT EXISTS "${_tvm_file}")
-    message(FATAL_ERROR "tvm_add_model(${name}): ${_tvm_file}: there is no such model file\n"
-      "  remedy: check the path; if another step of the build makes it, declare that step first")
-  endif()
+  foreach(file IN LISTS _tvm_file _tvm_calibration)
+    get_source_file_property(generated "${file}" GENERATED)
+    if(NOT generated AND NOT EXISTS "${file}")
+      _tvm_run(ignored cmake missing "${file}" --function "tvm_add_model(${name})")
+    endif()
+  endforeach()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_tvm_configure_depends})
   _tvm_runtime()
 
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/tvm/${name}")
   set(sources "${folder}/${_tvm_prefix}.c" "${folder}/${_tvm_prefix}_weights.c")
   set(files ${sources} "${folder}/${_tvm_prefix}.h" "${folder}/${_tvm_prefix}.json")
+  if(_tvm_calibration)
+    list(APPEND files "${folder}/${_tvm_prefix}_quantized.onnx")
+  endif()
   set(stamp "${folder}/compiled")
   file(CONFIGURE OUTPUT "${folder}/request.txt" CONTENT "${_tvm_request}\n" @ONLY)
 
-  # Outputs whose contents stay the same keep their time: then nothing that is made of them is made again.
-  # Ninja looks at such files by itself. Make only knows the stamp, so there a check replaces what was deleted.
-  set(byproducts BYPRODUCTS ${files})
-  set(check)
-  if(CMAKE_GENERATOR MATCHES "Make")
-    set(byproducts)
-    set(check COMMAND "${CMAKE_COMMAND}" -D "MODEL=${folder}/${_tvm_prefix}" -D "STAMP=${stamp}"
-      -D "TARGET=${name}_tvm" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/tvm_restore.cmake")
-  endif()
+  _tvm_watch(byproducts check ${name}_tvm "${stamp}" ${files})
   add_custom_command(
     OUTPUT "${stamp}"
     ${byproducts}
     COMMAND ${_TVM_COMMAND} compile "${_tvm_file}" --output "${folder}" --no-runtime --quiet
       --depfile "${stamp}.d" --depfile-target "${stamp}" ${_tvm_arguments}
     COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
-    DEPENDS "${_tvm_file}" "${folder}/request.txt"
+    DEPENDS "${_tvm_file}" ${_tvm_calibration} "${folder}/request.txt"
     DEPFILE "${stamp}.d"
     COMMENT "Compiling the model ${name}"
     VERBATIM
@@ -83,15 +80,19 @@ function(_tvm_runtime)
   endforeach()
   file(GLOB kernels "${package}/runtime/*.c")
   set(metadata "$<TARGET_PROPERTY:tvm_runtime,TVM_METADATA>")
+  set(stamp "${folder}/collected")
+  _tvm_watch(byproducts check tvm_runtime_tvm "${stamp}" "${folder}/tvm_kernels.c")
   add_custom_command(
-    OUTPUT "${folder}/tvm_kernels.c"
+    OUTPUT "${stamp}"
+    ${byproducts}
     COMMAND ${_TVM_COMMAND} cmake kernels --output "${folder}/tvm_kernels.c" "${metadata}"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${stamp}"
     DEPENDS "${metadata}" ${kernels}
     COMMENT "Collecting the kernels of the models"
     COMMAND_EXPAND_LISTS
     VERBATIM
   )
-  add_custom_target(tvm_runtime_tvm DEPENDS "${folder}/tvm_kernels.c")
+  add_custom_target(tvm_runtime_tvm ${check} DEPENDS "${stamp}" VERBATIM)
   set(sources "${folder}/tvm_aot.c" "${folder}/tvm_platform.c" "${folder}/tvm_kernels.c")
   set_source_files_properties("${folder}/tvm_kernels.c" PROPERTIES GENERATED TRUE)
   add_library(tvm_runtime INTERFACE)
@@ -99,4 +100,20 @@ function(_tvm_runtime)
   target_include_directories(tvm_runtime INTERFACE "${folder}")
   add_dependencies(tvm_runtime tvm_runtime_tvm)
   cmake_language(DEFER DIRECTORY "${CMAKE_SOURCE_DIR}" CALL _tvm_check_consumers "${CMAKE_SOURCE_DIR}")
+endfunction()
+
+# How `files`, which a command makes besides its OUTPUT `stamp`, are declared and restored by `target`.
+#
+# Files whose contents stay the same keep their time: then nothing that is made of them is made again. Ninja looks
+# at such files by itself. Make only knows the stamp, so there a check replaces what was deleted.
+function(_tvm_watch byproducts check target stamp)
+  if(CMAKE_GENERATOR MATCHES "Make")
+    list(JOIN ARGN "|" files)
+    set(${byproducts} PARENT_SCOPE)
+    set(${check} COMMAND "${CMAKE_COMMAND}" -D "FILES=${files}" -D "STAMP=${stamp}" -D "TARGET=${target}"
+      -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/tvm_restore.cmake" PARENT_SCOPE)
+  else()
+    set(${byproducts} BYPRODUCTS ${ARGN} PARENT_SCOPE)
+    set(${check} PARENT_SCOPE)
+  endif()
 endfunction()

@@ -15,13 +15,13 @@ if(NOT TVM_PYTHON)
   )
 endif()
 if(NOT TVM_PYTHON)
-  find_package(Python3 COMPONENTS Interpreter QUIET)
+  find_package(Python3 3.10 COMPONENTS Interpreter QUIET)
   if(Python3_Interpreter_FOUND)
     set(TVM_PYTHON "${Python3_EXECUTABLE}" CACHE FILEPATH "The Python interpreter that has tvm-tool" FORCE)
   endif()
 endif()
 if(NOT TVM_PYTHON)
-  message(FATAL_ERROR "tvm_tool: no Python interpreter was found\n"
+  message(FATAL_ERROR "tvm_tool: no Python interpreter of version 3.10 or newer was found\n"
     "  remedy: -DTVM_PYTHON=PATH, the interpreter in which tvm-tool is installed")
 endif()
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# A script for Make, run before each build of what uses a model: if one of the files MODEL.c, MODEL.h, ... is
-# gone, the model is compiled again.
+# A script for Make, run before each build of what uses FILES, a list with | between: if one of them is gone, TARGET makes them again.
 
-foreach(suffix .c _weights.c .h .json)
-  if(NOT EXISTS "${MODEL}${suffix}" AND EXISTS "${STAMP}")
+string(REPLACE "|" ";" FILES "${FILES}")
+foreach(file IN LISTS FILES)
+  if(NOT EXISTS "${file}" AND EXISTS "${STAMP}")
     file(REMOVE "${STAMP}")
     execute_process(
       COMMAND "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target "${TARGET}"

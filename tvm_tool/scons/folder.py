@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from ..errors import OptionError
 from ..kernel_file import RUNTIME_SOURCES
+from ..linker import wants_regions
 from ..options import ModelOptions, option_arguments
 from ..paths import PACKAGE, linker_scripts_dir, startup_dir
+from ..signature import board_digest, compiler_files, digest, versions
 from ..versions import QUANTIZING
 from .actions import builders
 from .boards import board_words
 from .nodes import remove_when_cleaned, words
-from .signature import board_digest, compiler_files, digest, versions
 
 if TYPE_CHECKING:
     from ..board import Board
@@ -49,13 +50,7 @@ class Model:
     @property
     def wants_regions(self) -> bool:
         """Whether it may lie elsewhere than among the firmware's other constants and variables."""
-        if self.board is None:
-            return False
-        place = self.board.placement
-        return bool(self.options.weights or self.options.arena) or (place.weights, place.arena) != (
-            place.code,
-            place.data,
-        )
+        return self.board is not None and wants_regions(self.options, self.board)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ from SCons.Action import Action
 
 from ..atomic import write_text
 from ..errors import OptionError, did_you_mean
+from ..signature import board_digest, digest, package_files
 from .boards import UNSAID, board_words, require_board
 from .folder import Model, folder_of
 from .link import models_of
-from .signature import board_digest, digest, package_files
 from .usererror import user_errors
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ because every build does it, also one that has nothing to do.
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -16,12 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ToolchainError
-from ..paths import PACKAGE
-from ..versions import REPORTED, installed
+from .errors import ToolchainError
+from .paths import PACKAGE
+from .versions import REPORTED, installed
 
 if TYPE_CHECKING:
-    from ..board import Board
+    from .board import Board
 
 COMPILER_FILES = (
     "options.py",
@@ -71,7 +70,7 @@ def compiler_files(compiler: Path) -> list[Path]:
 @cache
 def versions(python: str, packages: tuple[str, ...] = REPORTED) -> tuple[str, ...]:
     """The versions of the packages that shape the generated code, as the interpreter `python` has them."""
-    if os.path.abspath(python) == os.path.abspath(sys.executable):
+    if Path(python).absolute() == Path(sys.executable).absolute():
         return tuple(installed(package) or "none" for package in packages)
     try:
         return tuple(_output([python, "-I", "-c", _ASK, *packages]).split())
