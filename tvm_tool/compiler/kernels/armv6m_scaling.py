@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -101,8 +102,12 @@ def scaling_of(layer: QConv2D | QDense) -> Scaling:
 
 def _one(exact: Rescaling) -> Rescaling:
     """How the first channel alone is rescaled."""
-    parts = {field.name: getattr(exact, field.name) for field in dataclasses.fields(exact)}
-    return dataclasses.replace(exact, **{k: v[:1] for k, v in parts.items() if isinstance(v, np.ndarray)})
+    parts: dict[str, Any] = {}
+    for field in dataclasses.fields(exact):
+        value = getattr(exact, field.name)
+        if isinstance(value, np.ndarray):
+            parts[field.name] = value[:1]
+    return dataclasses.replace(exact, **parts)
 
 
 def _search(
