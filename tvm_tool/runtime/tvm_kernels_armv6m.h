@@ -2,7 +2,8 @@
  *
  * tvm_kernels_armv6m.h - the integer kernels for Cortex-M0 and M0+.
  *
- * Ownership, layout and errors are those of tvm_kernels.h; inputs are int8_t, outputs int8_t or uint8_t.
+ * Ownership, layout and errors are those of tvm_kernels.h; where it is not said, inputs are int8_t, outputs int8_t
+ * or uint8_t.
  * Scratch is aligned to 16 bytes, inputs and outputs to nothing.
  */
 #ifndef TVM_KERNELS_ARMV6M_H
@@ -42,6 +43,10 @@ struct tvm_add_armv6m {
 };
 void tvm_add_s8_armv6m(const struct tvm_add_armv6m *add, int32_t count, const void *looked_up,
                        const int8_t *multiplied, void *output);
+
+/* tvm_average_pool_s8 or tvm_max_pool_s8, for at least four channels. */
+void tvm_pool2d_armv6m(const struct tvm_window *window, const struct tvm_pool_s8 *how, bool average,
+                       const void *TVM_RESTRICT input, void *TVM_RESTRICT output);
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,7 @@ from .armv6m_add import add as add_by_table
 from .armv6m_depthwise import depthwise as depthwise_of_halves
 from .armv6m_gemm import conv2d as conv2d_of_four
 from .armv6m_gemm import dense as dense_of_one
+from .armv6m_pool2d import pool as pool_of_four
 from .declined import DeclinedError
 from .dsp_add import add
 from .dsp_any import convolution, transposed
@@ -75,6 +76,7 @@ ARMV6M: Mapping[type, tuple[Candidate, ...]] = {
     QConv2D: (dense_of_one, depthwise_of_halves, conv2d_of_four),
     QDense: (dense_of_one, conv2d_of_four),
     QBinary: (add_by_table,),
+    QPool2D: (pool_of_four,),
 }
 
 PAIR: Mapping[type, tuple[Candidate, ...]] = {
