@@ -6,8 +6,8 @@
 #include "tvm_kernels_mve.h"
 
 /* Up to four sums. */
-TVM_INLINE tvm_s32x4 sum_four_mve(const struct tvm_add_dsp *add, const int8_t *shifted, const int8_t *looked_up,
-                                  int32_t count, const bool plain)
+TVM_INLINE tvm_s32x4 sum_four_mve(const struct tvm_add_dsp *add, const int8_t *shifted,
+                                  const int8_t *looked_up, int32_t count, const bool plain)
 {
     tvm_s32x4 sums = tvm_look_up_bytes(add->table, looked_up, count);
 

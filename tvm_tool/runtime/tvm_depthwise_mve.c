@@ -25,8 +25,8 @@ TVM_INLINE const int8_t *row_mve(const struct rows_mve *rows, int32_t y)
     return rows->image + y * rows->line;
 }
 
-/* A band: rows y, y + dilation, and two more of the image, and padding on both sides. Up to 60 bytes too many are
- * written. */
+/* A band: rows y, y + dilation, and two more of the image, and padding on both sides. Up to 60 bytes too many
+ * are written. */
 static TVM_NOINLINE int8_t *pack_band_mve(const struct tvm_window *window, const struct rows_mve *rows,
                                           int32_t columns, int32_t y, int8_t *to)
 {
@@ -69,7 +69,8 @@ static TVM_NOINLINE void prepare_rows_mve(const struct tvm_window *window,
         y += 4 * window->dilation_height;
     }
     for (y = out_y; rows->saved && y < out_y + count; y++) {
-        (void)tvm_copy_mve(rows->saved + y % rows->slots * rows->line, rows->image + y * rows->line, rows->line);
+        (void)tvm_copy_mve(rows->saved + y % rows->slots * rows->line, rows->image + y * rows->line,
+                           rows->line);
     }
 }
 

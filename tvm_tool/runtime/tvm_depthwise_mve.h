@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tvm_depthwise_mve.h - convolutions of each channel by itself on cores with Helium. Not for use by a firmware.
+ * tvm_depthwise_mve.h - convolutions of each channel by itself on cores with Helium. Not for use by a
+ * firmware.
  *
  * Four rows are packed into words, one input above the other, padding included: [columns][channels] words are
  * a band of rows. Four words, those of four columns or of four bands, are the inputs of a channel that one
- * instruction multiplies with its weights and adds up. Where the window is small enough, the same inputs serve
- * four outputs, with the weights moved by rows (bytes) and columns (words).
+ * instruction multiplies with its weights and adds up. Where the window is small enough, the same inputs
+ * serve four outputs, with the weights moved by rows (bytes) and columns (words).
  */
 #ifndef TVM_DEPTHWISE_MVE_H
 #define TVM_DEPTHWISE_MVE_H
@@ -14,24 +15,24 @@
 
 struct tvm_depthwise_mve;
 
-/* Computes `rows` rows of all channels from packed bands; `places`: where four outputs are from the first one.
- * Those that do not exist are the first ones once more. */
+/* Computes `rows` rows of all channels from packed bands; `places`: where four outputs are from the first
+ * one. Those that do not exist are the first ones once more. */
 typedef void (*tvm_depthwise_rows_mve)(const struct tvm_depthwise_mve *depthwise, const int32_t *places,
                                        const int8_t *bands, int32_t rows, int8_t *output);
 
 struct tvm_depthwise_mve {
     tvm_depthwise_rows_mve rows;
-    const int8_t *weights;    /* by channel: vectors of 16 */
-    const int32_t *parameters;/* by channel: as those of tvm_gemm_mve; no TVM_ANY_MVE */
-    const int32_t *offsets;   /* by vector: from the first word to each of its four */
-    int32_t together;         /* rows that are computed together */
-    int32_t bands;            /* under them */
-    int32_t columns;          /* of a band */
-    int32_t width;            /* of the output */
-    int32_t stride;           /* along a row */
-    int32_t channels;         /* of input and output */
-    int32_t kind;             /* see below */
-    int32_t low, high;        /* least and largest output */
+    const int8_t *weights;     /* by channel: vectors of 16 */
+    const int32_t *parameters; /* by channel: as those of tvm_gemm_mve; no TVM_ANY_MVE */
+    const int32_t *offsets;    /* by vector: from the first word to each of its four */
+    int32_t together;          /* rows that are computed together */
+    int32_t bands;             /* under them */
+    int32_t columns;           /* of a band */
+    int32_t width;             /* of the output */
+    int32_t stride;            /* along a row */
+    int32_t channels;          /* of input and output */
+    int32_t kind;              /* see below */
+    int32_t low, high;         /* least and largest output */
 };
 
 /* What four outputs of a channel have in common:

@@ -3,8 +3,8 @@
  * tvm_gemm_mve.h - matrix products of 8-bit numbers on cores with Helium. Not for use by a firmware.
  *
  * Sixteen inputs are a step, multiplied with the weights of a channel and added up by one instruction. Inputs
- * are read where they are; the last step of a depth that is no multiple of 16 overlaps the one before it, with
- * weights of zero for what it reads again.
+ * are read where they are; the last step of a depth that is no multiple of 16 overlaps the one before it,
+ * with weights of zero for what it reads again.
  */
 #ifndef TVM_GEMM_MVE_H
 #define TVM_GEMM_MVE_H
@@ -107,15 +107,13 @@ struct tvm_sums_mve {
  * otherwise, spill and copy; TVM_NO_ASM for code that reserves a register. */
 #if defined(__ARM_FEATURE_MVE) && defined(__OPTIMIZE__) && !defined(TVM_NO_ASM)
 #define TVM_GEMM_ASM_MVE 1
-#define TVM_STEP_MVE(multiply, from, second)       \
-    "vldrb.8 q0, [%[w]], #16\n\t"                  \
-    "vldrb.8 q1, " from "\n\t" multiply            \
-    " %[sum00], q0, q1\n\t"                        \
-    "vldrb.8 q2, [%[w]], #16\n\t" multiply         \
-    " %[sum10], q2, q1\n\t"                        \
-    "vldrb.8 q3, " second "\n\t" multiply          \
-    " %[sum01], q0, q3\n\t" multiply               \
-    " %[sum11], q2, q3\n\t"
+#define TVM_STEP_MVE(multiply, from, second) \
+    "vldrb.8 q0, [%[w]], #16\n\t"            \
+    "vldrb.8 q1, " from "\n\t" multiply      \
+    " %[sum00], q0, q1\n\t"                  \
+    "vldrb.8 q2, [%[w]], #16\n\t" multiply   \
+    " %[sum10], q2, q1\n\t"                  \
+    "vldrb.8 q3, " second "\n\t" multiply " %[sum01], q0, q3\n\t" multiply " %[sum11], q2, q3\n\t"
 #define TVM_NEXT_STEP_MVE(multiply) TVM_STEP_MVE(multiply, "[%[x0]], #16", "[%[x1]], #16")
 #else
 #define TVM_GEMM_ASM_MVE 0
@@ -130,12 +128,13 @@ TVM_INLINE struct tvm_sums_mve tvm_sum_steps(const int8_t *w, const int8_t *inpu
 #if TVM_GEMM_ASM_MVE
     if (depth > 16) {
         const int32_t middle = (depth - 17) / 16;
-        __asm__(TVM_NEXT_STEP_MVE("vmladav.s8") ".rept %c[middle]\n\t" TVM_NEXT_STEP_MVE("vmladava.s8")
-                    ".endr\n\t" TVM_STEP_MVE("vmladava.s8", "[%[x0], %[last]]", "[%[x1], %[last]]")
-                : [w] "+r"(w), [x0] "+r"(input0), [x1] "+r"(input1), [sum00] "=&Te"(sums.sum00),
-                  [sum01] "=&Te"(sums.sum01), [sum10] "=&Te"(sums.sum10), [sum11] "=&Te"(sums.sum11)
-                : [middle] "i"(middle), [last] "i"(depth - 16 * middle - 32)
-                : "q0", "q1", "q2", "q3", "memory");
+        __asm__(
+            TVM_NEXT_STEP_MVE("vmladav.s8") ".rept %c[middle]\n\t" TVM_NEXT_STEP_MVE(
+                "vmladava.s8") ".endr\n\t" TVM_STEP_MVE("vmladava.s8", "[%[x0], %[last]]", "[%[x1], %[last]]")
+            : [w] "+r"(w), [x0] "+r"(input0), [x1] "+r"(input1), [sum00] "=&Te"(sums.sum00),
+              [sum01] "=&Te"(sums.sum01), [sum10] "=&Te"(sums.sum10), [sum11] "=&Te"(sums.sum11)
+            : [middle] "i"(middle), [last] "i"(depth - 16 * middle - 32)
+            : "q0", "q1", "q2", "q3", "memory");
         return sums;
     }
 #endif
@@ -158,7 +157,8 @@ struct tvm_short_mve {
     tvm_s8x16 first0, first1, last0, last1; /* step, position */
 };
 
-TVM_INLINE struct tvm_short_mve tvm_load_short(const int8_t *input0, const int8_t *input1, const int32_t depth)
+TVM_INLINE struct tvm_short_mve tvm_load_short(const int8_t *input0, const int8_t *input1,
+                                               const int32_t depth)
 {
     const int32_t last = depth > 16 ? 1 : 0;
     const struct tvm_short_mve inputs = {
@@ -171,7 +171,8 @@ TVM_INLINE struct tvm_short_mve tvm_load_short(const int8_t *input0, const int8_
     return inputs;
 }
 
-TVM_INLINE struct tvm_sums_mve tvm_sum_short(const int8_t *w, const struct tvm_short_mve *x, const int32_t depth)
+TVM_INLINE struct tvm_sums_mve tvm_sum_short(const int8_t *w, const struct tvm_short_mve *x,
+                                             const int32_t depth)
 {
     const tvm_s8x16 w0 = tvm_load_16(w);
     const tvm_s8x16 w1 = tvm_load_16(w + 16);
@@ -246,7 +247,7 @@ TVM_INLINE void tvm_gemm_2x4_mve(const struct tvm_gemm_mve *gemm, const int8_t *
     }
     do {
         const int8_t *w1 = w + 2 * length;
-        struct tvm_sums_mve two = is_short   ? tvm_sum_short(w, &inputs, depth)
+        struct tvm_sums_mve two = is_short    ? tvm_sum_short(w, &inputs, depth)
                                   : depth < 0 ? tvm_sum_passes(w, input0, input1, passes, -depth)
                                               : tvm_sum_steps(w, input0, input1, depth);
         tvm_s32x4 sums0 = tvm_set_even_words(two.sum00, two.sum10);

@@ -16,24 +16,25 @@ TVM_INLINE tvm_s32x4 tvm_sum_four(const int8_t *w, const int8_t *inputs, int32_t
     int32_t sum3 = 0;
 
 #if TVM_GEMM_ASM_MVE
-    __asm__("dls lr, %[passes]\n"
-            "1:\n\t"
-            ".rept %c[unroll]\n\t"
-            "vldrb.8 q0, [%[x]], #16\n\t"
-            "vldrb.8 q1, [%[w]], #16\n\t"
-            "vmladava.s8 %[sum0], q0, q1\n\t"
-            "vldrb.8 q2, [%[w]], #16\n\t"
-            "vmladava.s8 %[sum1], q0, q2\n\t"
-            "vldrb.8 q3, [%[w]], #16\n\t"
-            "vmladava.s8 %[sum2], q0, q3\n\t"
-            "vldrb.8 q1, [%[w]], #16\n\t"
-            "vmladava.s8 %[sum3], q0, q1\n\t"
-            ".endr\n\t"
-            "le lr, 1b"
-            : [w] "+r"(w), [x] "+r"(inputs), [sum0] "+Te"(sum0), [sum1] "+Te"(sum1), [sum2] "+Te"(sum2),
-              [sum3] "+Te"(sum3)
-            : [passes] "r"(passes), [unroll] "i"(unroll)
-            : "lr", "q0", "q1", "q2", "q3", "memory");
+    __asm__(
+        "dls lr, %[passes]\n"
+        "1:\n\t"
+        ".rept %c[unroll]\n\t"
+        "vldrb.8 q0, [%[x]], #16\n\t"
+        "vldrb.8 q1, [%[w]], #16\n\t"
+        "vmladava.s8 %[sum0], q0, q1\n\t"
+        "vldrb.8 q2, [%[w]], #16\n\t"
+        "vmladava.s8 %[sum1], q0, q2\n\t"
+        "vldrb.8 q3, [%[w]], #16\n\t"
+        "vmladava.s8 %[sum2], q0, q3\n\t"
+        "vldrb.8 q1, [%[w]], #16\n\t"
+        "vmladava.s8 %[sum3], q0, q1\n\t"
+        ".endr\n\t"
+        "le lr, 1b"
+        : [w] "+r"(w), [x] "+r"(inputs), [sum0] "+Te"(sum0), [sum1] "+Te"(sum1), [sum2] "+Te"(sum2),
+          [sum3] "+Te"(sum3)
+        : [passes] "r"(passes), [unroll] "i"(unroll)
+        : "lr", "q0", "q1", "q2", "q3", "memory");
 #else
     for (int32_t steps = passes * unroll; steps > 0; steps--) {
         const tvm_s8x16 x = tvm_load_16(inputs);
@@ -71,9 +72,9 @@ TVM_INLINE void tvm_finish_1x4_mve(const struct tvm_gemm_mve *gemm, tvm_s32x4 su
     }
 }
 
-/* All channels at one position: `depth` inputs, gemm->depth with those that weights of zero are for. The inputs
- * are copied to `scratch` if these are more. `alike`: what follows the biases is the same for all channels and
- * stands once, before them. */
+/* All channels at one position: `depth` inputs, gemm->depth with those that weights of zero are for. The
+ * inputs are copied to `scratch` if these are more. `alike`: what follows the biases is the same for all
+ * channels and stands once, before them. */
 TVM_INLINE void tvm_gemv_1x4_mve(const struct tvm_gemm_mve *gemm, int32_t depth, const int8_t *input,
                                  void *output, void *scratch, const int32_t unroll, const bool alike,
                                  const int32_t form, const bool limited)

@@ -17,12 +17,13 @@
 #define TVM_UNROLL_MVE
 #endif
 
-/* A block is compiled as it was measured, whatever the flags of the firmware are: unoptimised it takes kilobytes of
- * stack, and GCC spills vectors when it moves instructions apart. */
+/* A block is compiled as it was measured, whatever the flags of the firmware are: unoptimised it takes
+ * kilobytes of stack, and GCC spills vectors when it moves instructions apart. */
 #if defined(__ARM_FEATURE_MVE) && !defined(__clang__) && defined(__OPTIMIZE_SIZE__)
 #define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "no-schedule-insns")))
 #elif defined(__ARM_FEATURE_MVE) && !defined(__clang__)
-#define TVM_BLOCK_MVE static __attribute__((noinline, optimize("omit-frame-pointer", "no-schedule-insns", "O2")))
+#define TVM_BLOCK_MVE \
+    static __attribute__((noinline, optimize("omit-frame-pointer", "no-schedule-insns", "O2")))
 #else
 #define TVM_BLOCK_MVE static TVM_NOINLINE
 #endif
@@ -141,10 +142,10 @@ TVM_INLINE tvm_s32x4 tvm_shift_words(tvm_s32x4 x, tvm_s32x4 shifts)
     return vshlq_s32(x, shifts);
 }
 
-/* Two vectors of numbers / 2^shift, half up, limited to 8 bits: bytes 0, 4, 8 and 12 those of `x`, bytes 2, 6,
- * 10 and 14 those of `y`; the others are anything. The intrinsics want a literal, which an argument is not for
- * every compiler, and they cost copies. (Not VQSHRNB, which rounds down: some GNU assemblers make VQRSHRNB of
- * it.) */
+/* Two vectors of numbers / 2^shift, half up, limited to 8 bits: bytes 0, 4, 8 and 12 those of `x`, bytes 2,
+ * 6, 10 and 14 those of `y`; the others are anything. The intrinsics want a literal, which an argument is not
+ * for every compiler, and they cost copies. (Not VQSHRNB, which rounds down: some GNU assemblers make
+ * VQRSHRNB of it.) */
 TVM_INLINE tvm_s8x16 tvm_saturate_two(tvm_s32x4 x, tvm_s32x4 y, const int32_t shift)
 {
     int16x8_t halves = vreinterpretq_s16_s32(x);
@@ -171,7 +172,9 @@ TVM_INLINE tvm_s8x16 tvm_saturate_one(tvm_s32x4 x, const int32_t shift)
 
 #if defined(__OPTIMIZE__)
     if (shift > 0) {
-        __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0" : "+w"(halves) : "i"(shift > 0 ? shift : 1));
+        __asm__("vqrshrnb.s32 %q0, %q0, %1\n\tvqmovnb.s16 %q0, %q0"
+                : "+w"(halves)
+                : "i"(shift > 0 ? shift : 1));
         return vreinterpretq_s8_s16(halves);
     }
     __asm__("vqmovnb.s32 %q0, %q0\n\tvqmovnb.s16 %q0, %q0" : "+w"(halves));
