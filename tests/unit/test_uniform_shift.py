@@ -29,22 +29,23 @@ def random_layer(rng: np.random.Generator, rounding: str, zero: int) -> tuple[Re
     return Rescaling(rounding, multipliers, shifts.astype(np.int64), fractions, zero, -128, 127), low, high
 
 
+@pytest.mark.parametrize("half", [1 << 31, 0], ids=["half up", "down"])
 @pytest.mark.parametrize(
     ("rounding", "zero", "least"),
     [(DOUBLE, -128, 6), (DOUBLE, 5, 0), (SINGLE, -128, 6), (SINGLE, 5, 6), (FLOAT, 5, 0)],
 )
-def test_every_sum_gets_its_output(rounding: str, zero: int, least: int) -> None:
+def test_every_sum_gets_its_output(rounding: str, zero: int, least: int, half: int) -> None:
     rng = np.random.default_rng(0)
     found = 0
     for _ in range(12):
         rescaling, low, high = random_layer(rng, rounding, zero)
-        form = uniform(rescaling, low, high, rescaling.outputs(low), rescaling.outputs(high))
+        form = uniform(rescaling, low, high, rescaling.outputs(low), rescaling.outputs(high), half)
         if form is None:
             continue
         found += 1
         steps = np.arange(int((high - low).max()) + 1)
         sums = np.minimum(low[:, None] + steps, high[:, None])
-        scaled = (sums + form.corrections[:, None]) * form.multipliers[:, None] + (1 << 31)
+        scaled = (sums + form.corrections[:, None]) * form.multipliers[:, None] + half
         fast = np.clip(((scaled >> 32) + form.addends[:, None]) >> form.shift, -128, 127)
         assert np.array_equal(fast, rescaling.outputs(sums))
         assert form.multipliers.max() < 1 << 31

@@ -18,6 +18,16 @@
 #define TVM_UNROLL_PAIR
 #endif
 
+/* Compilers know nothing of `pointer`: what is loaded through it does not stay on the stack. */
+#if defined(__GNUC__)
+#define TVM_FORGET_PAIR(pointer) __asm__ volatile("" : "+r"(pointer))
+#else
+#define TVM_FORGET_PAIR(pointer) ((void)0)
+#endif
+
+/* As many weights are worth keeping from output to output. */
+#define TVM_KEPT_WEIGHTS_PAIR 12
+
 struct tvm_depthwise_pair;
 
 /* Computes `rows` rows of outputs of one channel, each together with the one `below` elements behind it. */
@@ -57,9 +67,13 @@ TVM_INLINE void tvm_depthwise_rows_pair(const struct tvm_depthwise_pair *depthwi
     for (; rows > 0; rows--) {
         const uint32_t *at = inputs;
         for (int32_t left = width; left > 0; left--) {
+            const int8_t *w = weights;
             uint32_t upper = bias;
             uint32_t total = start;
             int32_t sum0, sum1;
+            if (lines * taps > TVM_KEPT_WEIGHTS_PAIR) {
+                TVM_FORGET_PAIR(w);
+            }
             TVM_UNROLL_PAIR
             for (int32_t line = 0; line < lines; line++) {
                 TVM_UNROLL_PAIR
@@ -68,7 +82,7 @@ TVM_INLINE void tvm_depthwise_rows_pair(const struct tvm_depthwise_pair *depthwi
                     uint32_t both = 0x8000;
                     TVM_UNROLL_PAIR
                     for (int32_t tap = first; tap < end; tap++) {
-                        both += at[line * line_step + tap * tap_step] * (uint32_t)weights[line * taps + tap];
+                        both += at[line * line_step + tap * tap_step] * (uint32_t)w[line * taps + tap];
                     }
                     total += both;
                     upper += (uint32_t)tvm_shift_right((int32_t)both, 16);

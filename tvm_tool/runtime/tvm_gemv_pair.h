@@ -8,14 +8,16 @@
 
 #include "tvm_gemm_pair.h"
 
-/* The sums of some channels, 8 or 16. */
-typedef void (*tvm_channels_pair)(const int8_t *from, const int8_t *end, const int8_t *weights, int32_t *sums);
+/* The sums of some channels, 8 or 16, from their biases on. */
+typedef void (*tvm_channels_pair)(const int8_t *from, const int8_t *end, const int8_t *weights,
+                                  const int32_t *bias, int32_t *sums);
 
-/* Weights are [channels / n][depth][n], for n channels at a time; parameters of each channel: the bias, then,
- * unless all channels are alike, what the form needs; else that stands before them. */
+/* Weights are [channels / n][depth][n], for n channels at a time; the biases fill up n. Parameters are what the
+ * form needs, of each channel or, if all are alike, once. */
 struct tvm_gemv_pair {
     tvm_channels_pair products;
     const int8_t *weights;
+    const int32_t *bias;
     const int32_t *parameters;
     int32_t depth, channels;
     int32_t low, high;                  /* least and largest output */
@@ -93,9 +95,10 @@ struct tvm_gemv_pair {
 
 /* The bodies of a tvm_channels_pair; `count`, a power of 2 up to 8, divides the depth. */
 TVM_INLINE void tvm_sum_8_channels_pair(const int8_t *from, const int8_t *end, const int8_t *weights,
-                                        int32_t *sums, const int32_t count)
+                                        const int32_t *bias, int32_t *sums, const int32_t count)
 {
-    int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0, sum4 = 0, sum5 = 0, sum6 = 0, sum7 = 0;
+    int32_t sum0 = bias[0], sum1 = bias[1], sum2 = bias[2], sum3 = bias[3];
+    int32_t sum4 = bias[4], sum5 = bias[5], sum6 = bias[6], sum7 = bias[7];
 
     TVM_PASS_EIGHT_PAIR(count);
     TVM_KEEP_SUMS_PAIR(sums);
@@ -118,10 +121,12 @@ TVM_INLINE void tvm_sum_8_channels_pair(const int8_t *from, const int8_t *end, c
     } while (0)
 
 TVM_INLINE void tvm_sum_16_channels_pair(const int8_t *from, const int8_t *end, const int8_t *weights,
-                                         int32_t *sums, const int32_t count)
+                                         const int32_t *bias, int32_t *sums, const int32_t count)
 {
-    int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0, sum4 = 0, sum5 = 0, sum6 = 0, sum7 = 0;
-    int32_t sum8 = 0, sum9 = 0, sum10 = 0, sum11 = 0, sum12 = 0, sum13 = 0, sum14 = 0, sum15 = 0;
+    int32_t sum0 = bias[0], sum1 = bias[1], sum2 = bias[2], sum3 = bias[3];
+    int32_t sum4 = bias[4], sum5 = bias[5], sum6 = bias[6], sum7 = bias[7];
+    int32_t sum8 = bias[8], sum9 = bias[9], sum10 = bias[10], sum11 = bias[11];
+    int32_t sum12 = bias[12], sum13 = bias[13], sum14 = bias[14], sum15 = bias[15];
 
     do {
         TVM_SIXTEEN_PAIR(0);
@@ -165,22 +170,24 @@ TVM_INLINE void tvm_gemv_any_pair(const struct tvm_gemv_pair *gemv, const int8_t
     int32_t sums[16];
 
     if (alike) {
-        parameters = tvm_next_form_pair(parameters, &how, form);
+        (void)tvm_next_form_pair(parameters, &how, form);
     }
     for (int32_t channel = 0; channel < gemv->channels; channel += together) {
         const int32_t left = gemv->channels - channel;
         const int32_t *sum = sums;
         const int32_t *const last = sums + (left < together ? left : together);
-        gemv->products(input, input + gemv->depth, weights, sums);
+        gemv->products(input, input + gemv->depth, weights, gemv->bias + channel, sums);
         weights += together * gemv->depth;
         do {
-            const int32_t whole = (int32_t)((uint32_t)*sum++ + (uint32_t)*parameters++);
-            if (!alike) {
-                parameters = tvm_next_form_pair(parameters, &how, form);
+            if (form == TVM_ANY_PAIR) {
+                *to++ = (int8_t)gemv->how->rescale(gemv->how, *sum, channel + (int32_t)(sum - sums));
+            } else {
+                if (!alike) {
+                    parameters = tvm_next_form_pair(parameters, &how, form);
+                }
+                *to++ = tvm_output_pair(&how, *sum, form, limited);
             }
-            *to++ = form == TVM_ANY_PAIR ? (int8_t)gemv->how->rescale(gemv->how, whole,
-                                                                      channel + (int32_t)(sum - sums) - 1)
-                                         : tvm_output_pair(&how, whole, form, limited);
+            sum++;
         } while (sum != last);
     }
 }

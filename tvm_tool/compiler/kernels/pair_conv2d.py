@@ -31,7 +31,7 @@ PRODUCTS = (
     "int32_t *sums"
 )
 FINISH = "const struct tvm_gemm_pair *gemm, const uint32_t *columns, int8_t *output, const int32_t *places"
-CHANNELS = "const int8_t *from, const int8_t *end, const int8_t *weights, int32_t *sums"
+CHANNELS = "const int8_t *from, const int8_t *end, const int8_t *weights, const int32_t *bias, int32_t *sums"
 GEMV = "const struct tvm_gemv_pair *gemv, const int8_t *input, void *output"
 
 
@@ -47,15 +47,13 @@ def dense(layer: QLayer, need: Need) -> Driver:
     padded = np.zeros((-(-channels // together) * together, depth), np.int8)
     padded[:channels] = product.weights * finish.moving[:, None].astype(np.int8)
     count = next(n for n in (8, 4, 2, 1) if depth % n == 0 and (speed or n < 4))
-    if finish.alike:
-        words = np.concatenate([finish.words[0], finish.bias])
-    else:
-        words = np.concatenate([finish.bias[:, None], finish.words], axis=1)
+    bias = np.zeros(len(padded), np.int64)
+    bias[:channels] = finish.bias
     products = block_text(
         f"products1x{together}_by{count}",
         CHANNELS,
         f"tvm_sum_{together}_channels_pair",
-        f"from, end, weights, sums, {count}",
+        f"from, end, weights, bias, sums, {count}",
     )
     alike = "true" if finish.alike else "false"
     block = block_text(
@@ -64,7 +62,9 @@ def dense(layer: QLayer, need: Need) -> Driver:
         "tvm_gemv_any_pair",
         f"gemv, input, output, {together}, {alike}, {literals(finish)}",
     )
-    fields = f"{next(iter(products))}, @weights@, @parameters@, {depth}, {channels}"
+    words = finish.words[:1] if finish.alike else finish.words
+    parameters = "@parameters@" if words.size else "NULL"
+    fields = f"{next(iter(products))}, @weights@, @bias@, {parameters}, {depth}, {channels}"
     limits = f"{finish.low}, {finish.high}, {finish.pointer}"
     return Driver(
         kernel="dense_pair",
@@ -77,7 +77,8 @@ def dense(layer: QLayer, need: Need) -> Driver:
         ),
         constants={
             "weights": padded.reshape(-1, together, depth).transpose(0, 2, 1).ravel(),
-            "parameters": int32(words),
+            "bias": int32(bias),
+            **({"parameters": int32(words)} if words.size else {}),
             **finish.constants,
         },
         runtime=RUNTIME,
