@@ -278,7 +278,7 @@ def corners(rng: Random, rounding: str) -> list[QLayer]:
         binary(rng, rounding, "sub", (1, 1, 1), (4, 3, 2)),
         binary(rng, rounding, "mul", (1,), (1,), constant=True),
         *(binary(rng, rounding, kind, (2, 1, 30), (1, 5, 30)) for kind in KINDS),
-        *(real_binary(rng, rounding, kind, (2, 1, 30), (1, 5, 30)) for kind in ("add", "mul")),
+        *(real_binary(rng, rounding, kind, (2, 1, 30), (1, 5, 30)) for kind in ("add", "sub", "mul")),
         real_binary(rng, rounding, "add", (2, 6, 5), (1, 6, 1)),
         matmul(rng, rounding, 2, 3, 64, 5),
         matmul(rng, rounding, 2, 3, 17, 5, finished=True),
@@ -344,7 +344,7 @@ def _binary(rng: Random, rounding: str) -> QLayer:
     shape = [int(n) for n in rng.integers(1, 6, rng.integers(1, 5))]
     a, b = (tuple(1 if rng.random() < 0.2 else n for n in shape) for _ in range(2))
     if rng.random() < 0.2:
-        return real_binary(rng, rounding, str(rng.choice(["add", "mul"])), a, b)
+        return real_binary(rng, rounding, str(rng.choice(["add", "sub", "mul"])), a, b)
     return binary(rng, rounding, str(rng.choice(KINDS)), a, b, bool(rng.random() < 0.3))
 
 

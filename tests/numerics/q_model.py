@@ -194,7 +194,7 @@ def _binary(layer: QBinary, a: Array, b: Array | None = None) -> Array:
     x = a.reshape(layer.a_shape).astype(np.int64) - layer.a.zero_point
     if layer.b is None:
         left, right = x.astype(F) * F(layer.a.scale), second.reshape(layer.b_shape)
-        value = left + right if layer.kind == "add" else left * right
+        value = {"add": right + left, "sub": right - left, "mul": left * right}[layer.kind]
         return finish(np.rint(value / F(layer.y.scale)).astype(np.int64), layer.y, layer.clamp)
     y = second.reshape(layer.b_shape).astype(np.int64) - layer.b.zero_point
     if layer.kind in ("max", "min"):

@@ -159,7 +159,7 @@ def test_operators_of_two_inputs(tmp_path: Path) -> None:
     vector = np.array([0.7, 0.2, -0.3, 0.4, -0.5], np.float32)
     for reals in (vector, vector[:3, None], np.outer(vector[:3], vector)):
         cases += [Case(o, [whole, reals], {}, OUT) for o in ("Add", "Sub", "Mul")]
-        cases += [Case(o, [reals, whole], {}, OUT) for o in ("Add", "Mul")]
+        cases += [Case(o, [reals, whole], {}, OUT) for o in ("Add", "Sub", "Mul")]
     cases.append(Case("Add", [Q((2, 1, 5), 0.0473, 130, "uint8"), vector[:3, None]], {}, OUT))
     cases += [Case("PRelu", [PICTURE, fixed(*shape)], {}, OUT) for shape in ((4, 1, 1), (1,), (4, 6, 7))]
     check(cases, tmp_path)
@@ -247,8 +247,9 @@ def test_what_stays_in_float_is_named(tmp_path: Path) -> None:
     vector = np.array([0.7, 0.2, -0.3, 0.4, 0.5], np.float32)
     pads = ints(0, 0, 1, 2, 0, 1, 0, 3)
     cases = {
-        "not all that goes into subtract is quantised with one scale": Case(
-            "Sub", [vector, Q((2, 3, 5), 0.0473)], {}, OUT
+        "there is no integer kernel for divide": Case("Div", [Q((2, 3, 5), 0.0473), vector], {}, OUT),
+        "not all that goes into maximum is quantised with one scale": Case(
+            "Max", [vector, Q((2, 3, 5), 0.0473)], {}, OUT
         ),
         "there is no integer kernel for pad": Case(
             "Pad", [PICTURE, pads, np.array(0.07, np.float32)], {}, OUT

@@ -142,8 +142,8 @@ class QBinary:
             or ``min`` of numbers that are all quantised alike.
         a_shape: shape of the first operand; `b_shape`, `y_shape` likewise, of one rank.
         b: how the second operand is quantised; None if it is real numbers.
-        constant: values of `b`, if it is no input; float32 if they are real, which only ``add`` and ``mul``
-            without ``double`` rounding take.
+        constant: values of `b`, if it is no input; float32 if they are real, which only ``add``, ``mul`` and
+            ``sub`` without ``double`` rounding take, and ``sub`` is b - a then.
         clamp: least and largest output.
     """
 

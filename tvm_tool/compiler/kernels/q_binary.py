@@ -39,7 +39,10 @@ def binary(layer: QBinary) -> Driver:
         fields = _choice_fields(layer)
     elif layer.b is None:
         function = f"tvm_{WORDS[layer.kind]}_real_s8"
-        fields = {"a": _float_operand(layer.a), "scale": literal(layer.y.scale)}
+        fields = {
+            "a": _float_operand(layer.a, -1.0 if layer.kind == "sub" else 1.0),
+            "scale": literal(layer.y.scale),
+        }
     else:
         word = WORDS.get(layer.kind, layer.kind)
         function = f"tvm_{word}_{'fixed' if fixed else 'float'}_s8"

@@ -63,7 +63,11 @@ def binary(
         left, right, b_shape = right, left, shape_of(left)
     a, b = look.operand(left), look.operand(right)
     if a is not None and b is None:
+        if kind == "sub":
+            return _with_reals(look, "add", a, left, right, y, clamp, shape, sign=-1)
         return _with_reals(look, kind, a, left, right, y, clamp, shape)
+    if a is None and b is not None and kind == "sub":
+        return _with_reals(look, kind, b, right, left, y, clamp, shape)
     if a is None or b is None or (constant(a[0]) is not None and constant(b[0]) is not None):
         return None
     a_shape, b_shape = _ranked(shape_of(left), len(shape)), _ranked(b_shape, len(shape))
@@ -92,19 +96,20 @@ def _with_reals(
     y: Quantization,
     clamp: Clamp,
     shape: Shape,
+    sign: int = 1,
 ) -> Expr | None:
     """An operator of a quantised value and several constant real numbers; one number makes a table."""
     reals = constant(look.value(right))
     is_fit = look.rounding != DOUBLE and kind in ("add", "sub", "mul") and constant(a[0]) is None
     if not is_fit or reals is None or reals.size == 1 or reals.dtype != np.float32:
         return None
-    if kind == "sub":
-        kind, reals = "add", -reals
     if not np.isfinite(reals).all():
         return None
     a_shape, b_shape = _ranked(shape_of(left), len(shape)), _ranked(reals.shape, len(shape))
     data, x = a
-    layer = QBinary(kind, x, None, y, a_shape, b_shape, shape, clamp, look.rounding, reals.reshape(b_shape))
+    layer = QBinary(
+        kind, x, None, y, a_shape, b_shape, shape, clamp, look.rounding, sign * reals.reshape(b_shape)
+    )
     return look.call(layer, [data], shape)
 
 
