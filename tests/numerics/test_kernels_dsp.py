@@ -233,7 +233,7 @@ def test_every_kind_under_sanitizers(rounding: str, tmp_path: Path) -> None:
     needs("gcc")
     rng = np.random.default_rng(20 + ROUNDINGS.index(rounding))
     cases = cases_of([layer for _ in range(2) for layer in _others(rng, rounding)], rng, SPEED)
-    assert [(case.driver.declined, layer) for case, layer, _ in cases if case.driver.declined] == []
+    assert [(c.driver.declined, layer) for c, layer, _ in cases if not c.driver.kernel.endswith("_dsp")] == []
     check(cases, lambda c: run_on_host(c, tmp_path, SANITIZED))
 
 
@@ -255,6 +255,9 @@ def test_a_scalar_kernel_says_why() -> None:
     layer = plain(rng, dense(rng, "double", 1, 8, 4))
     assert isinstance(layer, QDense)
     assert drive_integer(layer, SPEED).declined == ""
+    unsigned = dataclasses.replace(layer, x=Quantization("uint8", 0.1, 3))
+    assert drive_integer(unsigned, SPEED).kernel == "conv2d_any_dsp"
+    assert drive_integer(unsigned, SPEED).declined == "the input is uint8"
     column = reduce(rng, "double", "mean", 2, 7, 1)
     assert drive_integer(column, SPEED).kernel == "sum_s8"
     assert drive_integer(column, SPEED).declined == "less than four neighbours along the axis"
