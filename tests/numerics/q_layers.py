@@ -79,6 +79,10 @@ def weighted(rng: Random, shape: tuple[int, ...], rounding: str) -> dict[str, ob
         bias = rng.choice(np.array([-1, 1]), channels) * (2**31 - 1 - 255 * 255 * depth)
     real = x.scale * float(scales.max()) * 128 * 128 * np.sqrt(depth)
     y = output_of(rng, real)
+    fraction = None
+    if rounding != "double" and rng.random() < 0.3:
+        fraction = rng.choice([-0.5, 0.0, 0.5, 1 / 3], channels) + rng.uniform(-1e-3, 1e-3, channels)
+        fraction = np.clip(fraction, -0.5, 0.5)
     return {
         "x": x,
         "y": y,
@@ -88,6 +92,7 @@ def weighted(rng: Random, shape: tuple[int, ...], rounding: str) -> dict[str, ob
         "bias": bias.astype(np.int32),
         "clamp": clamp(rng, y),
         "rounding": rounding,
+        "fraction": fraction,
     }
 
 

@@ -70,19 +70,19 @@ def double_by(sums: Array, q: int, exponent: int) -> Array:
     return result
 
 
-def single(sums: Array, value: float) -> Array:
+def single(sums: Array, value: float, fraction: float = 0.0) -> Array:
     q, exponent = multiplier(value)
-    result: Array = (sums * q + 2 ** (30 - exponent)) >> (31 - exponent)
+    result: Array = (sums * q + round(fraction * q) + 2 ** (30 - exponent)) >> (31 - exponent)
     return result
 
 
-def rescale(rounding: str, sums: Array, x: float, w: float, y: float) -> Array:
+def rescale(rounding: str, sums: Array, x: float, w: float, y: float, fraction: float = 0.0) -> Array:
     if rounding == "float":
         scale = F(x) * F(w) / F(y)
-        rounded: Array = np.rint(sums.astype(F) * scale).astype(np.int64)
+        rounded: Array = np.rint(sums.astype(F) * scale + F(fraction * scale)).astype(np.int64)
         return rounded
     value = float(np.float64(x) * np.float64(w) / np.float64(y))
-    return double(sums, value) if rounding == "double" else single(sums, value)
+    return double(sums, value) if rounding == "double" else single(sums, value, fraction)
 
 
 def finish(values: Array, y: Quantization, clamp: tuple[int, int]) -> Array:
@@ -99,9 +99,12 @@ def full(y: Quantization) -> tuple[int, int]:
 
 def _rescaled(layer: QConv2D | QConvTranspose2D | QDense, sums: Array) -> Array:
     """`sums` [..., channels]."""
+    channels = sums.shape[-1]
+    fraction = np.zeros(channels) if layer.fraction is None else layer.fraction
+    scales = (layer.x.scale, layer.weight_scales, layer.y.scale)
     columns = [
-        rescale(layer.rounding, sums[..., c], layer.x.scale, float(layer.weight_scales[c]), layer.y.scale)
-        for c in range(sums.shape[-1])
+        rescale(layer.rounding, sums[..., c], scales[0], float(scales[1][c]), scales[2], float(fraction[c]))
+        for c in range(channels)
     ]
     return finish(np.stack(columns, axis=-1), layer.y, layer.clamp)
 

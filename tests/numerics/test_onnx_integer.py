@@ -53,6 +53,53 @@ def test_convolutions_of_lines_and_transposed_ones(tmp_path: Path) -> None:
     )
 
 
+def test_biases_between_two_units_of_the_sums(tmp_path: Path) -> None:
+    """Sums are few and outputs fine, so that nearly every sum stands next to a threshold."""
+    rng = np.random.default_rng(3)
+
+    def few(*shape: int, axis: int | None = None) -> Q:
+        return Q(shape, 0.00813, 0, "int8", rng.integers(-3, 4, shape), axis)
+
+    out = (Q((), 0.0029, -7),)
+    picture, rows = Q((8, 4, 9, 7), 0.0473), Q((300, 4), 0.0473)
+
+    def bias(*shape: int) -> Any:
+        return rng.uniform(-0.02, 0.02, shape).astype(np.float32)
+
+    check(
+        [
+            Case("Conv", [picture, few(5, 4, 1, 1, axis=0)], {}, out, bias=bias(5, 1, 1)),
+            Case(
+                "Conv",
+                [picture, few(4, 1, 3, 3)],
+                {"group": 4, "pads": [1, 1, 1, 1]},
+                out,
+                bias=bias(4, 1, 1),
+            ),
+            Case("ConvTranspose", [picture, few(4, 6, 2, 2)], {"strides": [2, 2]}, out, bias=bias(6, 1, 1)),
+            Case("Gemm", [rows, few(6, 4, axis=0)], {"transB": 1}, out, bias=bias(6)),
+        ],
+        tmp_path,
+    )
+
+
+def test_sums_that_are_no_biases(tmp_path: Path) -> None:
+    """As long as the channels, but along another axis."""
+    rng = np.random.default_rng(4)
+
+    def vector(*shape: int) -> Any:
+        return rng.uniform(-3, 3, shape).astype(np.float32)
+
+    weights = fixed(4, 3, 1, 1)
+    cases = [
+        Case("Conv", [Q((1, 3, 5, 4), 0.0473), weights], {}, OUT, bias=vector(4)),
+        Case("Conv", [Q((1, 3, 4, 5), 0.0473), weights], {}, OUT, bias=vector(4, 1)),
+        Case("Conv", [Q((4, 3, 2, 5), 0.0473), weights], {}, OUT, bias=vector(4, 1, 1, 1)),
+        Case("MatMul", [Q((2, 5, 4), 0.0473), fixed(4, 5)], {}, OUT, bias=vector(5, 1)),
+    ]
+    assert [one for one in compare(cases, tmp_path) if one.wrong] == []
+
+
 def test_pools_and_reductions(tmp_path: Path) -> None:
     cases = [
         Case("AveragePool", [LINE], {"kernel_shape": [3], "strides": [2], "pads": [1, 1]}, OUT),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tvm_tool.compiler.kernels.q_common import fixed_point
+from tvm_tool.compiler.kernels.q_common import fixed_point, multiplied
 from tvm_tool.compiler.kernels.rescaled import Rescaling
 from tvm_tool.compiler.kernels.uniform_shift import uniform
 from tvm_tool.compiler.layers import Array
@@ -25,7 +25,8 @@ def random_layer(rng: np.random.Generator, rounding: str, zero: int) -> tuple[Re
     reach = rng.integers(1, 200, CHANNELS) / scales
     centre = rng.integers(-60, 60, CHANNELS) / scales
     low, high = (centre - reach).astype(np.int64), (centre + reach).astype(np.int64)
-    return Rescaling(rounding, multipliers, shifts.astype(np.int64), zero, -128, 127), low, high
+    fractions = multiplied(rng.uniform(-0.5, 0.5, CHANNELS) * (rounding != DOUBLE), multipliers)
+    return Rescaling(rounding, multipliers, shifts.astype(np.int64), fractions, zero, -128, 127), low, high
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_every_sum_gets_its_output(rounding: str, zero: int, least: int) -> None
 
 
 def test_channels_that_never_move_keep_their_output() -> None:
-    rescaling = Rescaling(DOUBLE, np.full(2, 1 << 30), np.full(2, -5), 0, -128, 127)
+    rescaling = Rescaling(DOUBLE, np.full(2, 1 << 30), np.full(2, -5), np.zeros(2, np.int64), 0, -128, 127)
     first = np.array([-7, 99])
     form = uniform(rescaling, np.zeros(2, np.int64), np.zeros(2, np.int64), first, first)
     assert form is not None
@@ -61,7 +62,7 @@ def test_channels_that_never_move_keep_their_output() -> None:
 
 def test_no_form_is_better_than_a_wrong_one() -> None:
     # An output that rises by two at every sum has no threshold between them: still exact or refused.
-    rescaling = Rescaling(SINGLE, np.array([1 << 30]), np.array([2]), 0, -128, 127)
+    rescaling = Rescaling(SINGLE, np.array([1 << 30]), np.array([2]), np.array([0]), 0, -128, 127)
     low, high = np.array([-70]), np.array([70])
     form = uniform(rescaling, low, high, rescaling.outputs(low), rescaling.outputs(high))
     assert form is None

@@ -50,6 +50,8 @@ class QConv2D:
         weight_scales: float64 [output channels].
         weight_zeros: int32 [output channels].
         bias: int32 [output channels], in units of the input's scale times the weight's scale.
+        fraction: float64 [output channels], at most 1/2: what the bias is off in these units; None for
+            nothing. Double rounding has none.
         pads: top, left, bottom, right.
         clamp: least and largest output, in the output's numbers.
     """
@@ -69,6 +71,7 @@ class QConv2D:
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     groups: int = 1
     batch: int = 1
+    fraction: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,7 @@ class QDense:
     bias: Array
     clamp: tuple[int, int]
     rounding: str
+    fraction: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +109,7 @@ class QConvTranspose2D:
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     groups: int = 1
     batch: int = 1
+    fraction: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

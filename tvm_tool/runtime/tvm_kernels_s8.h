@@ -25,12 +25,14 @@ struct tvm_rescaling_s8 {
     const int8_t *shifts;    /* for each channel, -31 to 30; NULL for tvm_rescale_float_s8 */
     int32_t zero;            /* zero point of the output */
     int32_t low, high;       /* least and largest output, minus `zero` */
+    const void *fractions;   /* for each channel, of the multipliers' type: added to the products; or NULL */
 };
 
-/* sum * multiplier * 2^(shift - 31), rounded, limited, plus the zero point.
- * double: rounded at 2^31 (half up) and after the shift (half away from zero); a left shift saturates.
+/* (sum * multiplier + fraction) * 2^(shift - 31), rounded, limited, plus the zero point.
+ * double: rounded at 2^31 (half up) and after the shift (half away from zero); a left shift saturates; no
+ * fractions.
  * single: rounded once, half up.
- * float: (float)sum * multiplier in single precision, rounded half to even. */
+ * float: (float)sum * multiplier + fraction in single precision, rounded half to even. */
 int32_t tvm_rescale_double_s8(const struct tvm_rescaling_s8 *how, int32_t sum, int32_t channel);
 int32_t tvm_rescale_single_s8(const struct tvm_rescaling_s8 *how, int32_t sum, int32_t channel);
 int32_t tvm_rescale_float_s8(const struct tvm_rescaling_s8 *how, int32_t sum, int32_t channel);

@@ -15,16 +15,27 @@ int32_t tvm_rescale_double_s8(const struct tvm_rescaling_s8 *how, int32_t sum, i
 int32_t tvm_rescale_single_s8(const struct tvm_rescaling_s8 *how, int32_t sum, int32_t channel)
 {
     const int32_t *multipliers = how->multipliers;
+    const int32_t *fractions = how->fractions;
     const int32_t shift = how->shifts[channel];
-    const int64_t product = (int64_t)sum * multipliers[channel] + (INT64_C(1) << (30 - shift));
-    const int32_t value = tvm_saturate(tvm_shift_right_64(product, 31 - shift));
+    int64_t product = (int64_t)sum * multipliers[channel] + (INT64_C(1) << (30 - shift));
+    int32_t value;
 
+    if (fractions) {
+        product += fractions[channel];
+    }
+    value = tvm_saturate(tvm_shift_right_64(product, 31 - shift));
     return how->zero + tvm_limit_s8(value, how->low, how->high);
 }
 
 int32_t tvm_rescale_float_s8(const struct tvm_rescaling_s8 *how, int32_t sum, int32_t channel)
 {
     const float *multipliers = how->multipliers;
+    const float *fractions = how->fractions;
+    float value = (float)sum * multipliers[channel];
 
-    return how->zero + tvm_round_limited((float)sum * multipliers[channel], how->low, how->high);
+    if (fractions) {
+        TVM_COMPLETE(value);
+        value += fractions[channel];
+    }
+    return how->zero + tvm_round_limited(value, how->low, how->high);
 }

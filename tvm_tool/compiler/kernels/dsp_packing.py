@@ -122,13 +122,13 @@ def finish_of(layer: QConv2D | QDense, bits: int) -> Finish:
             return Finish("TVM_DOUBLE", limited, *limits, bias * moving, double, moving)
     if not all_fit:
         raise DeclinedError(f"sums do not fit {bits + 1} bits")
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
+    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.fraction, layer.y, layer.clamp)
     return Finish("TVM_ANY", False, *limits, bias, np.zeros((bias.size, 0), np.int64), every, how)
 
 
 def _once(whole: Rescaling, low: Array, high: Array) -> Uniform | None:
     """The form of channels that are rescaled alike, for the sums of all of them."""
-    one = dataclasses.replace(whole, multipliers=whole.multipliers[:1], shifts=whole.shifts[:1])
+    one = whole.first
     least, most = low.min(keepdims=True), high.max(keepdims=True)
     found = uniform(one, least, most, one.outputs(least), one.outputs(most))
     if found is None:

@@ -34,6 +34,12 @@ def fixed_point(values: Sequence[float]) -> tuple[Array, Array]:
     return np.array([q for q, _ in pairs], np.int32), np.array([s for _, s in pairs], np.int8)
 
 
+def multiplied(fraction: Array, multipliers: Array) -> Array:
+    """What `fraction` of a unit adds to a sum times its multiplier; of the multipliers' type."""
+    exact = fraction * multipliers.astype(np.float64)
+    return np.asarray(exact if multipliers.dtype == np.float32 else np.rint(exact), multipliers.dtype)
+
+
 def flip(dtype: str) -> int:
     """What turns a byte of `dtype` into a number from 0 to 255 of the same order."""
     return SIGN_BIT if dtype == "int8" else 0
@@ -64,15 +70,21 @@ class CText:
 
 
 def rescaling(
-    rounding: str, x_scale: float, w_scales: Array, y: Quantization, clamp: tuple[int, int]
+    rounding: str,
+    x_scale: float,
+    w_scales: Array,
+    fraction: Array | None,
+    y: Quantization,
+    clamp: tuple[int, int],
 ) -> CText:
     """A C declaration of ``how``: from sums of products to outputs.
 
     Args:
         w_scales: scale of the second factor, for each output channel.
+        fraction: what the sums are off, for each output channel, or None.
     """
     low, high = limits(y, clamp)
-    rest = f"{y.zero_point}, {low}, {high}"
+    rest = f"{y.zero_point}, {low}, {high}, {'NULL' if fraction is None else '@fractions@'}"
     if rounding == FLOAT:
         scales = np.float32(x_scale) * np.asarray(w_scales, np.float32) / np.float32(y.scale)
         head = "tvm_rescale_float_s8, @multipliers@, NULL"
@@ -83,6 +95,8 @@ def rescaling(
         name = "double" if rounding == DOUBLE else "single"
         head = f"tvm_rescale_{name}_s8, @multipliers@, @shifts@"
         constants = {"multipliers": multipliers, "shifts": shifts}
+    if fraction is not None:
+        constants["fractions"] = multiplied(fraction, constants["multipliers"])
     return CText(f"static const struct tvm_rescaling_s8 how = {{{head}, {rest}}};", constants)
 
 

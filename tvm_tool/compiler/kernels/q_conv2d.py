@@ -19,7 +19,7 @@ def conv2d(layer: QConv2D) -> Driver:
     depthwise = layer.groups == layer.input[2] > 1
     order = (1, 2, 3, 0) if depthwise else (0, 1, 2, 3)
     weights = weights_of(layer, order, whole_windows=not depthwise)
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
+    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.fraction, layer.y, layer.clamp)
     name = "depthwise" if depthwise else "conv2d"
     call = f"tvm_{name}_s8(&window, &weights, &how, input, output);"
     return Driver(
@@ -49,6 +49,7 @@ def as_dense(layer: QConv2D) -> QDense | None:
         weight_scales=layer.weight_scales,
         weight_zeros=layer.weight_zeros,
         bias=layer.bias,
+        fraction=layer.fraction,
         clamp=layer.clamp,
         rounding=layer.rounding,
     )

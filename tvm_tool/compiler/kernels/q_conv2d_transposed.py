@@ -12,7 +12,7 @@ RUNTIME = ("tvm_conv2d_transposed_s8.c", "tvm_rescale_s8.c")
 def conv2d_transposed(layer: QConvTranspose2D) -> Driver:
     """Every transposed convolution."""
     weights = weights_of(layer, (0, 1, 2, 3), whole_windows=False)
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
+    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.fraction, layer.y, layer.clamp)
     call = "tvm_conv2d_transposed_s8(&window, &weights, &how, input, output);"
     return Driver(
         kernel="conv2d_transposed_s8",

@@ -13,7 +13,7 @@ def dense(layer: QDense) -> Driver:
     """Every dense layer."""
     channels, depth = layer.weights.shape
     weights = weights_of(layer, (0, 1), whole_windows=True)
-    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.y, layer.clamp)
+    how = rescaling(layer.rounding, layer.x.scale, layer.weight_scales, layer.fraction, layer.y, layer.clamp)
     call = f"tvm_dense_s8({layer.rows}, {depth}, {channels}, &weights, &how, input, output);"
     return Driver(
         kernel="dense_s8",

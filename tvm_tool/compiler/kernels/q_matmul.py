@@ -14,7 +14,7 @@ RUNTIME = ("tvm_matmul_s8.c", "tvm_rescale_s8.c")
 def matmul(layer: QMatMul) -> Driver:
     """Every product of two inputs."""
     clamp = full(layer.y) if layer.clamp is None else layer.clamp
-    how = rescaling(layer.rounding, layer.a.scale, np.array([layer.b.scale]), layer.y, clamp)
+    how = rescaling(layer.rounding, layer.a.scale, np.array([layer.b.scale]), None, layer.y, clamp)
     shape = f"{layer.batch}, {layer.m}, {layer.k}, {layer.n}"
     operands = ", ".join(f"0x{flip(x.dtype):02x}, {offset(x)}" for x in (layer.a, layer.b))
     bias = {} if layer.bias is None else {"bias": layer.bias.astype(np.int32)}

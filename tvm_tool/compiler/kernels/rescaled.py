@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..layers import Array
 from ..quantized_layers import DOUBLE, FLOAT, QConv2D, QDense
-from .q_common import fixed_point, limits
+from .q_common import fixed_point, limits, multiplied
 
 HALF = np.int64(1) << 30
 MOST = 2**31 - 1
@@ -21,6 +22,7 @@ class Rescaling:
     Attributes:
         multipliers: by channel; int64, or float32 under ``float``.
         shifts: int64 by channel, as of `fixed_point`; all zeros under ``float``.
+        fractions: what is added to the products, of the multipliers' type.
         zero: zero point of the output.
         low, high: least and largest output.
     """
@@ -28,6 +30,7 @@ class Rescaling:
     rounding: str
     multipliers: Array
     shifts: Array
+    fractions: Array
     zero: int
     low: int
     high: int
@@ -35,8 +38,14 @@ class Rescaling:
     @property
     def alike(self) -> bool:
         """Whether all channels are rescaled alike."""
-        same = (self.multipliers == self.multipliers[0]) & (self.shifts == self.shifts[0])
-        return bool(same.all())
+        parts = (self.multipliers, self.shifts, self.fractions)
+        return all(bool((part == part[0]).all()) for part in parts)
+
+    @property
+    def first(self) -> Rescaling:
+        """That of the first channel alone."""
+        parts = {name: getattr(self, name)[:1] for name in ("multipliers", "shifts", "fractions")}
+        return dataclasses.replace(self, **parts)
 
     @property
     def slopes(self) -> Array:
@@ -48,14 +57,14 @@ class Rescaling:
     def outputs(self, sums: Array) -> Array:
         """Outputs (int64) of int64 sums below 2^31: [channels] or [channels, n]."""
         along = (slice(None),) + (None,) * (sums.ndim - 1)
-        m, shift = self.multipliers[along], self.shifts[along]
+        m, shift, fractions = self.multipliers[along], self.shifts[along], self.fractions[along]
         if self.rounding == FLOAT:
-            product = sums.astype(np.float32) * m
+            product = sums.astype(np.float32) * m + fractions
             values = np.rint(np.clip(product, self.low - self.zero, self.high - self.zero)).astype(np.int64)
         elif self.rounding == DOUBLE:
             values = rescaled_twice(sums, m, shift)
         else:
-            values = (sums * m + (np.int64(1) << (30 - shift))) >> (31 - shift)
+            values = (sums * m + fractions + (np.int64(1) << (30 - shift))) >> (31 - shift)
         result: Array = np.clip(values + self.zero, self.low, self.high)
         return result
 
@@ -66,13 +75,17 @@ def rescaling_of(layer: QConv2D | QDense) -> Rescaling:
     zero = layer.y.zero_point
     rest = (zero, low + zero, high + zero)
     channels = layer.bias.size
+    fraction = np.zeros(channels) if layer.fraction is None else layer.fraction
     scales = np.asarray(layer.weight_scales).ravel()
     if layer.rounding == FLOAT:
         floats = np.float32(layer.x.scale) * scales.astype(np.float32) / np.float32(layer.y.scale)
-        return Rescaling(layer.rounding, np.resize(floats, channels), np.zeros(channels, np.int64), *rest)
+        floats = np.resize(floats, channels)
+        shifts = np.zeros(channels, np.int64)
+        return Rescaling(layer.rounding, floats, shifts, multiplied(fraction, floats), *rest)
     doubles = np.float64(layer.x.scale) * scales.astype(np.float64) / np.float64(layer.y.scale)
-    multipliers, shifts = fixed_point(np.resize(doubles, channels).tolist())
-    return Rescaling(layer.rounding, multipliers.astype(np.int64), shifts.astype(np.int64), *rest)
+    found, exponents = fixed_point(np.resize(doubles, channels).tolist())
+    multipliers, shifts = found.astype(np.int64), exponents.astype(np.int64)
+    return Rescaling(layer.rounding, multipliers, shifts, multiplied(fraction, multipliers), *rest)
 
 
 def rescaled_twice(sums: Array, multipliers: Array | int, shifts: Array | int) -> Array:

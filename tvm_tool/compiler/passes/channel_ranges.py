@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels.rescaled import rescaling_of
 from ..layers import Array
 from ..quantized_layers import QConv2D, QDense, QLayer, QPool2D, QTable
 from ..relax_graph import Var, dtype_of, shape_of
-from ..rescale import rescaled
 from .channel_graph import ChannelGraph, Step, is_depthwise
 
 
@@ -70,7 +70,8 @@ def _weighted(layer: QConv2D | QDense, x: Range) -> Range:
     rows = (weights.shape[0], -1)
     least = np.minimum(weights * low, weights * high).reshape(rows).sum(axis=1) + layer.bias
     most = np.maximum(weights * low, weights * high).reshape(rows).sum(axis=1) + layer.bias
-    return Range(rescaled(layer, least), rescaled(layer, most))
+    exact = rescaling_of(layer)
+    return Range(exact.outputs(least), exact.outputs(most))
 
 
 def _looked_up(layer: QTable, x: Range) -> Range:

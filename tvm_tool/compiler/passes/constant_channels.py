@@ -149,6 +149,7 @@ class _Cut:
             weight_scales=layer.weight_scales[out],
             weight_zeros=layer.weight_zeros[out],
             bias=bias.astype(np.int32),
+            fraction=None if layer.fraction is None else layer.fraction[out],
         )
         if isinstance(changed, QDense):
             return changed

@@ -10,6 +10,7 @@ from tvm import relax
 
 from ..layers import Array
 from ..quantized_layers import (
+    DOUBLE,
     QConv2D,
     QConvTranspose2D,
     QDense,
@@ -21,6 +22,12 @@ from ..quantized_layers import (
 from ..relax_graph import Expr, constant, ints, op_name, shape_of
 from .look_back import Clamp, LookBack, Shape
 from .quantized_constants import QuantizedConstant, along
+
+SAME = 2.0**-20
+"""How far, relatively, the scale of a bias may be from the product of the two others and mean the same."""
+
+FLOAT32 = 2.0**-23
+"""How finely, relatively, float32 holds a bias."""
 
 CONVOLUTIONS = frozenset(
     {"nn.conv1d", "nn.conv2d", "nn.conv1d_transpose", "nn.conv2d_transpose"},
@@ -46,40 +53,80 @@ def product(
 
 
 @dataclass(frozen=True, eq=False)
+class _Bias:
+    """Whole units of the accumulator (float64), and the fraction of a unit that is left, None for none."""
+
+    numbers: Array
+    fraction: Array | None = None
+
+    def spread(self, channels: int) -> _Bias:
+        """One for each channel."""
+        fraction = None if self.fraction is None else np.broadcast_to(self.fraction, channels)
+        return _Bias(np.broadcast_to(self.numbers, channels), fraction)
+
+
+@dataclass(frozen=True, eq=False)
 class _Channels:
     """Parameters by output channel: scales and zero points of the weights, bias of the accumulator."""
 
     scales: Array
     zeros: Array
     bias: Array
+    fraction: Array | None
 
 
 def _channels(
-    look: LookBack, x: Quantization, weights: QuantizedConstant, axis: int, bias: Expr | None
+    look: LookBack,
+    x: Quantization,
+    weights: QuantizedConstant,
+    axis: int,
+    bias: Expr | None,
+    from_right: int = 1,
 ) -> _Channels | None:
     """None where the weights are quantised along another axis, or a sum may exceed 32 bits."""
     scales, zeros = along(weights.scales, axis), along(weights.zeros, axis)
     if scales is None or zeros is None:
         return None
-    numbers = _bias(look, bias, scales * x.scale)
-    if numbers is None:
+    found = _bias(look, bias, scales * x.scale, from_right)
+    if found is None:
         return None
+    spread = found.spread(scales.size)
     others = tuple(i for i in range(weights.values.ndim) if i != axis)
     largest = np.abs(weights.values.astype(np.int64) - weights.zeros).sum(axis=others) * 255
-    if (largest + np.abs(numbers) >= 2**31).any():
+    if (largest + np.abs(spread.numbers) >= 2**31).any():
         return None
-    return _Channels(scales, zeros.astype(np.int32), numbers.astype(np.int32))
+    return _Channels(scales, zeros.astype(np.int32), spread.numbers.astype(np.int32), spread.fraction)
 
 
-def _bias(look: LookBack, bias: Expr | None, scales: Array) -> Array | None:
-    """The bias in units of `scales`, as many; None if it is no constant along the channels."""
-    real: Array | None = np.zeros(1)
-    if bias is not None:
-        found = look.constant(bias)
-        real = constant(look.value(bias)) if found is None else found.real
-    if real is None or real.size not in (1, scales.size):
+def _bias(look: LookBack, bias: Expr | None, scales: Array, from_right: int = 1) -> _Bias | None:
+    """The bias in units of `scales`, by channel or one for all; None if it is no constant along channels.
+
+    Args:
+        from_right: which axis of the sums the channels are, the last one being 1.
+    """
+    if bias is None:
+        return _Bias(np.zeros(1))
+    found = look.constant(bias)
+    real = constant(look.value(bias)) if found is None else found.real
+    if real is None or (real.size > 1 and not _lies_along(real.shape, scales.size, from_right)):
         return None
-    return np.asarray(np.rint(real.reshape(-1) / scales))
+    if found is not None and np.allclose(found.scales.ravel(), scales, rtol=SAME, atol=0):
+        return _Bias((found.values.astype(np.float64) - found.zeros).ravel())
+    exact = real.astype(np.float64).ravel() / scales
+    numbers = np.rint(exact)
+    fraction = np.where(np.abs(exact - numbers) > np.abs(exact) * FLOAT32, exact - numbers, 0)
+    return _Bias(numbers, fraction if fraction.any() else None)
+
+
+def _lies_along(shape: Shape, size: int, from_right: int) -> bool:
+    """Whether `shape` has `size` elements along one axis and no other."""
+    others = [length for place, length in enumerate(reversed(shape), 1) if place != from_right]
+    return len(shape) >= from_right and shape[-from_right] == size and set(others) <= {1}
+
+
+def _kept(fraction: Array | None, rounding: str) -> Array | None:
+    """TensorFlow Lite's rounding knows whole units only."""
+    return None if rounding == DOUBLE else fraction
 
 
 # ---------------------------------------------------------------- convolutions
@@ -96,7 +143,7 @@ def _convolution(look: LookBack, call: Expr, bias: Expr | None, y: Quantization,
     groups = int(attrs.groups)
     if is_transposed:
         weights = weights.moved(lambda array: _by_output(array, groups))
-    by_channel = _channels(look, x, weights, 0, bias)
+    by_channel = _channels(look, x, weights, 0, bias, len(shape_of(call)) - 1)
     if by_channel is None:
         return None
     batch, channels, height, width = picture_shape(shape_of(data))
@@ -118,6 +165,7 @@ def _convolution(look: LookBack, call: Expr, bias: Expr | None, y: Quantization,
         pads=pads,
         groups=groups,
         batch=batch,
+        fraction=_kept(by_channel.fraction, look.rounding),
     )
     return on_pictures(look, layer, data, shape_of(call))
 
@@ -176,13 +224,14 @@ def _matmul(
     if right is None or (weights is not None and is_given) or min(len(a), len(b)) < 2:
         return None
     scale = left[1].scale * right[1].scale
-    numbers = None if bias is None else _bias(look, bias, np.full(b[-1], scale))
-    if (bias is not None and numbers is None) or a[-1] * 255 * 255 >= 2**31:
-        return None
-    if numbers is not None:
-        numbers = np.broadcast_to(numbers, b[-1])
-        if (np.abs(numbers) + a[-1] * 255 * 255 >= 2**31).any():
+    numbers: Array | None = None
+    if bias is not None:
+        found = _bias(look, bias, np.full(b[-1], scale))
+        if found is None or _kept(found.fraction, look.rounding) is not None:
             return None
+        numbers = np.broadcast_to(found.numbers, b[-1])
+    if ((0 if numbers is None else np.abs(numbers)) + np.float64(a[-1] * 255 * 255) >= 2**31).any():
+        return None
     outer = shape[:-2]
     sides = [left[0], right[0]]
     if math.prod(b[:-2]) == 1:  # one matrix for all: the batches are more rows
@@ -212,6 +261,7 @@ def _dense(
         return None
     # TFLite's fully connected layers have their weights transposed, its matrix products have not.
     is_layer = op_name(look.value(call.args[1])) == "permute_dims"
+    rounding = rounding_of(look.profile, dense=is_layer)
     layer = QDense(
         x=x,
         y=y,
@@ -221,6 +271,7 @@ def _dense(
         weight_zeros=by_channel.zeros,
         bias=by_channel.bias,
         clamp=clamp,
-        rounding=rounding_of(look.profile, dense=is_layer),
+        rounding=rounding,
+        fraction=_kept(by_channel.fraction, rounding),
     )
     return look.call(layer, [data], shape)

@@ -149,7 +149,7 @@ def _with_bias(layer: Conv2D | Dense, var: Var, value: Expr) -> Conv2D | Dense |
         first = full.take([0], axis=other_axis)
         if other_axis != axis and np.array_equal(np.broadcast_to(first, full.shape), full):
             full = first
-    if full.size not in (1, channels) or full.shape[axis] not in (1, channels):
+    if full.size not in (1, channels) or full.shape[axis] != full.size:
         return None
     return replace(layer, bias=(layer.bias + full.reshape(-1)).astype(np.float32))
 
