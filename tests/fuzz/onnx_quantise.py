@@ -88,8 +88,6 @@ class _Quantiser:
 
     def _stays_float(self, node: onnx.NodeProto, name: str) -> bool:
         uses = [n for n in self.source.graph.node if name in n.input]
-        if node.op_type in WEIGHTED and any(n.op_type == "Add" for n in uses):
-            return False  # what is added would be a bias, of whatever unit
         if len(uses) == 1 and uses[0].op_type in ACTIVATIONS and node.op_type not in MOVES:
             return self.draw.chance(0.8)
         return self.draw.chance(0.03)
@@ -164,7 +162,7 @@ class _Quantiser:
         return self._add("DequantizeLinear", stored, f"{stored}_r", p)
 
     def _bias(self, node: onnx.NodeProto, name: str, weights: Parameters | None) -> str:
-        """In int32; or in float, then a whole number of the units that integer layers add up."""
+        """In int32; or in float, then sometimes between two units of what integer layers add up."""
         source, array = self._source(node.input[0]), self.fixed[name].astype(np.float64)
         if source is None or weights is None:
             self.constants[name] = self.fixed[name]
@@ -174,8 +172,9 @@ class _Quantiser:
         unit = scale * np.float64(factors.get("alpha", 1.0) / factors.get("beta", 1.0))
         numbers = np.clip(np.rint(array / unit), -(2**30), 2**30).astype(np.int32)
         plain = set(factors.values()) <= {1.0} and (weights.axis is None or array.shape == scale.shape)
-        if not plain or self.draw.chance(0.15):
-            self.constants[name] = (numbers * unit).astype(np.float32)
+        if not plain or self.draw.chance(0.3):
+            between = self.draw.rng.uniform(-0.5, 0.5, array.shape) * self.draw.one((0, 1))
+            self.constants[name] = ((numbers + between) * unit).astype(np.float32)
             return name
         stored = f"{name}_{len(self.nodes)}_b"
         self.constants[stored] = numbers

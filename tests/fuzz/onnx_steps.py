@@ -45,7 +45,8 @@ def conv(g: Graph, x: str) -> list[str]:
         groups = channels
     elif kind == "grouped":
         groups = next(n for n in (2, 3, 5, 13, 1) if channels % n == 0)
-    out = groups * d.whole(1, 3) if groups > 1 else d.channels()
+    # As many as columns now and then: what is added to them by column must not count by channel.
+    out = groups * d.whole(1, 3) if groups > 1 else d.one((d.channels(), d.channels(), shape[-1]))
     kernel = attributes["kernel_shape"]
     fan_in = channels // groups * int(np.prod(kernel))
     inputs = [x, g.weight(out, channels // groups, *kernel, fan_in=fan_in)]
@@ -104,9 +105,11 @@ def clip(g: Graph, x: str) -> list[str]:
 
 
 def with_constant(g: Graph, x: str) -> list[str]:
-    """Arithmetic with a constant: a number, one per channel or row, or a whole tensor."""
+    """Arithmetic with a constant: a number, one along some axis, often the channels, or a whole tensor."""
     d, shape = g.draw, g.shapes[x]
-    other = d.one((shape, shape[-1:], tuple(1 if i != 1 else n for i, n in enumerate(shape)), (1,)))
+    axis = d.one((1, len(shape) - 1, d.whole(0, len(shape) - 1)))
+    along = tuple(n if i == axis else 1 for i, n in enumerate(shape))
+    other = d.one((shape, shape[-1:], along, along, (1,)))
     sides = [x, g.weight(*other)]
     return g.node(d.one(("Add", "Sub", "Mul")), sides[::-1] if d.chance(0.3) else sides)
 
