@@ -27,14 +27,19 @@ NEAREST = 0.02
 """No tie is further from the middle than this part of a step."""
 
 
-def is_tied(path: Path, sample: Mapping[str, Array]) -> bool:
-    """Whether onnxruntime rounds some value of `sample` the wrong way by an error of its floats."""
-    model = onnx.load(path)
-    values = _all_values(model, sample)
-    wrong = [
-        _misrounded(model, node, values) for node in model.graph.node if node.op_type == "QuantizeLinear"
-    ]
-    return any(wrong)
+def is_tied(path: Path, sample: Mapping[str, Array], definition: Path | None = None) -> bool:
+    """Whether onnxruntime rounds some value of `sample` the wrong way by an error of its floats.
+
+    Args:
+        definition: the same model in QuantizeLinear and DequantizeLinear, its numbers called the same; None
+            if the model is in this form.
+    """
+    values = _all_values(onnx.load(path), sample)
+    model = onnx.load(definition or path)
+    constants = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    values = {**constants, **values}
+    nodes = (node for node in model.graph.node if node.op_type == "QuantizeLinear")
+    return any(_misrounded(model, node, values) for node in nodes if node.output[0] in values)
 
 
 def _all_values(model: onnx.ModelProto, sample: Mapping[str, Array]) -> dict[str, Array]:
@@ -94,8 +99,8 @@ def _dequantised(node: onnx.NodeProto, values: dict[str, Array]) -> Array:
     numbers = values[node.input[0]].astype(np.float64)
     scale = values[node.input[1]].astype(np.float64)
     zero = values[node.input[2]].astype(np.float64) if len(node.input) > 2 else np.zeros(())
-    if scale.ndim:
-        axis = next(a.i for a in node.attribute if a.name == "axis")
+    if scale.size > 1:
+        axis = next((a.i for a in node.attribute if a.name == "axis"), 1)
         shape = [-1 if i == axis else 1 for i in range(numbers.ndim)]
         scale, zero = scale.reshape(shape), zero.reshape(shape) if zero.ndim else zero
     exact: Array = (numbers - zero) * scale
