@@ -245,7 +245,8 @@ def test_biases_of_gemm_of_every_shape(tmp_path: Path) -> None:
         helper.make_node("Gemm", ["rows", "v", "row"], ["b"], "b", transB=1),
         helper.make_node("Gemm", ["rows", "w", "vector"], ["c"], "c"),
     ]
-    np.savez(tmp_path / "c.npz", **{n: rng.normal(size=(4, 2, 6, 6)) for n in "xy"})
+    x, y = rng.normal(size=(2, 4, 2, 6, 6))
+    np.savez(tmp_path / "c.npz", x=x, y=y)
     host = build(
         model(nodes, weights, ["a", "b", "c"]), tmp_path, quantize="int8", calibration=tmp_path / "c.npz"
     )
