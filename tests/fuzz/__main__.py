@@ -31,7 +31,7 @@ def main() -> int:
     given = parser.parse_args()
     first, colon, end = given.seeds.partition(":")
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        objects = given.objects or Path(folder)
+        objects = given.objects.resolve() if given.objects else Path(folder)
         if given.worker:
             work(given.kind, range(int(first), int(end)), objects, given.board)
             return 0

@@ -21,6 +21,9 @@ OF_ONE = {
 
 OF_TWO = {"Add": ("QLinearAdd", MICROSOFT), "Mul": ("QLinearMul", MICROSOFT), "MatMul": ("QLinearMatMul", "")}
 
+MOST_AVERAGED = 256.0
+"""Steps of the output by step of the input that onnxruntime's QLinearGlobalAveragePool refuses."""
+
 Triple = list[str]
 """Names of numbers, scale and zero point."""
 
@@ -69,6 +72,8 @@ class _Fuser:
             return self._weighted(node, known, quantize, attributes)
         if kind == "Concat":
             kind, inputs = "QLinearConcat", [*parameters, *(name for one in known for name in one)]
+        elif kind == "GlobalAveragePool" and self._ratio(known[0], parameters) >= MOST_AVERAGED:
+            return None
         elif kind in OF_ONE:
             kind, inputs = OF_ONE[kind], [*known[0], *parameters]
             if kind == "QLinearSoftmax":
@@ -96,6 +101,10 @@ class _Fuser:
         if attributes.pop("beta", 1.0) != 1.0 or (bias and self.constants[numbers[0]].size != units):
             return None
         return _node("QGemm", [*x, *w, *(numbers or [""]), *y], quantize, MICROSOFT, attributes)
+
+    def _ratio(self, x: Triple, y: list[str]) -> float:
+        """A step of x in steps of y."""
+        return float(self.constants[x[1]] / self.constants[y[0]])
 
     def _triple(self, name: str) -> Triple | None:
         maker = self.makers.get(name)
