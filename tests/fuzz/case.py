@@ -13,11 +13,16 @@ PASSED, REFUSED, TIED, WRONG, CRASHED = "passed", "refused", "tied", "wrong", "c
 
 @dataclass(frozen=True)
 class Case:
-    """A model file, inputs, and how it is compiled."""
+    """A model file, inputs, and how it is compiled.
+
+    Attributes:
+        definition: the same in QuantizeLinear and DequantizeLinear, if the model has other operators for it.
+    """
 
     path: Path
     samples: list[dict[str, Array]]
     options: dict[str, Any] = field(default_factory=dict)
+    definition: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,11 @@ import numpy as np
 
 from tests.fuzz.case import CRASHED, PASSED, REFUSED, TIED, WRONG, Case, Outcome
 from tests.fuzz.kinds import KINDS
-from tests.fuzz.ties import is_tied
+from tests.fuzz.names import EXACT, ROUNDED
+from tests.fuzz.reference import run_onnx
+from tests.fuzz.ties import departs, is_tied
 from tests.support.host import ONLY, STRICT, Array, HostModel, error_of, main_text
+from tvm_tool.board import load_board
 from tvm_tool.compiler.driver import Compiled, compile_model
 from tvm_tool.compiler.output import write_outputs
 from tvm_tool.errors import TVMToolError
@@ -27,7 +30,12 @@ FLOAT_ERROR = 1e-5
 
 
 def check(
-    kind: str, seed: int, objects: Path, without: Collection[int] = (), keep: Path | None = None
+    kind: str,
+    seed: int,
+    objects: Path,
+    without: Collection[int] = (),
+    keep: Path | None = None,
+    board: str = "",
 ) -> Outcome:
     """How case `seed` of `kind` ends.
 
@@ -35,6 +43,7 @@ def check(
         objects: folder of the runtime's object files, shared by all cases.
         without: steps that are left out.
         keep: where the model and its C stay.
+        board: the board whose kernels are tried, in their portable form; the scalar ones if empty.
     """
     with tempfile.TemporaryDirectory(prefix="fuzz-") as temporary:
         folder = keep or Path(temporary)
@@ -44,7 +53,7 @@ def check(
         wanted = reference(case.path, case.samples)
         options = parse_options(str(case.path), {"name": "model", **case.options})
         try:
-            compiled = compile_model(case.path, options)
+            compiled = compile_model(case.path, options, load_board(board) if board else None)
         except TVMToolError as error:
             return Outcome(kind, seed, REFUSED, f"{error.where}: {error.problem}")
         except Exception as error:  # noqa: BLE001 - whatever it is: it should have been a TVMToolError
@@ -61,8 +70,12 @@ def _compared(
 ) -> Outcome:
     tied, problems = 0, []
     for index, (sample, got, want) in enumerate(zip(case.samples, outputs, wanted, strict=True)):
-        problem = _difference(got, want, exact=not kind.endswith("float"))
-        if problem and kind.startswith("onnx_q") and is_tied(case.path, sample):
+        path, definition, exact = case.path, case.definition, kind in EXACT
+        problem = _difference(got, want, exact)
+        if problem and definition and departs(path, sample, definition):
+            path, definition = definition, None
+            problem = _difference(got, run_onnx(path, [sample])[0], exact)
+        if problem and kind in ROUNDED and is_tied(path, sample, definition):
             tied += 1
         elif problem:
             problems.append(f"sample {index}, {problem}")

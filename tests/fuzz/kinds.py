@@ -18,6 +18,9 @@ KINDS: Mapping[str, tuple[Make, Reference]] = MappingProxyType(
     {
         "onnx_float": (onnx_cases.float_case, run_onnx),
         "onnx_quantised": (onnx_cases.quantised_case, run_onnx),
+        "onnx_qoperator": (onnx_cases.operator_case, run_onnx),
+        "onnx_dynamic": (onnx_cases.dynamic_case, run_onnx),
+        "onnx_static": (onnx_cases.static_case, run_onnx),
         "tflite_float": (tflite_cases.float_case, run_litert),
         "tflite_int8": (tflite_cases.int8_case, run_litert),
     }

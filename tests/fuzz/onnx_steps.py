@@ -45,7 +45,8 @@ def conv(g: Graph, x: str) -> list[str]:
         groups = channels
     elif kind == "grouped":
         groups = next(n for n in (2, 3, 5, 13, 1) if channels % n == 0)
-    out = groups * d.whole(1, 3) if groups > 1 else d.channels()
+    # As many as columns now and then: what is added to them by column must not count by channel.
+    out = groups * d.whole(1, 3) if groups > 1 else d.one((d.channels(), d.channels(), shape[-1]))
     kernel = attributes["kernel_shape"]
     fan_in = channels // groups * int(np.prod(kernel))
     inputs = [x, g.weight(out, channels // groups, *kernel, fan_in=fan_in)]

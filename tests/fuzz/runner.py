@@ -17,13 +17,13 @@ TIME_LIMIT = 120
 ROOT = Path(__file__).parents[2]
 
 
-def run(kind: str, seeds: range, objects: Path) -> list[Outcome]:
-    """Outcomes of `seeds` in order, made in one process as long as it lives."""
+def run(kind: str, seeds: range, objects: Path, board: str = "") -> list[Outcome]:
+    """Outcomes of `seeds` in order, made in one process as long as it lives; `board` as of `check`."""
     outcomes: list[Outcome] = []
     while len(outcomes) < len(seeds):
         rest = seeds[len(outcomes) :]
         command = [sys.executable, "-m", "tests.fuzz", "--worker", "--objects", str(objects)]
-        command += [kind, f"{rest.start}:{rest.stop}"]
+        command += ["--board", board, kind, f"{rest.start}:{rest.stop}"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         outcomes += [Outcome(**line) for line in lines]
@@ -33,13 +33,13 @@ def run(kind: str, seeds: range, objects: Path) -> list[Outcome]:
     return outcomes
 
 
-def work(kind: str, seeds: Iterable[int], objects: Path) -> None:
+def work(kind: str, seeds: Iterable[int], objects: Path, board: str = "") -> None:
     """Print the outcome of each seed as a line of JSON."""
     from tests.fuzz.check import check
 
     for seed in seeds:
         faulthandler.dump_traceback_later(TIME_LIMIT, exit=True)
-        print(json.dumps(check(kind, seed, objects).record()), flush=True)
+        print(json.dumps(check(kind, seed, objects, board=board).record()), flush=True)
         faulthandler.cancel_dump_traceback_later()
 
 

@@ -226,3 +226,28 @@ def test_what_does_not_begin_with_a_quantize_stays_float(tmp_path: Path) -> None
     ]
     assert [line for line in said if line.startswith("warning: 'y'")]
     assert [line for line in said if line.startswith("warning: 'q'")]
+
+
+def test_biases_of_gemm_of_every_shape(tmp_path: Path) -> None:
+    """onnxruntime's own quantiser takes vectors alone where weights have a scale by channel."""
+    rng = np.random.default_rng(8)
+    shapes = {"one": (1,), "row": (1, 5), "vector": (5,)}
+    weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    weights |= {
+        "w": rng.normal(size=(12, 5)).astype(np.float32),
+        "v": rng.normal(size=(5, 12)).astype(np.float32),
+    }
+    weights["shape"] = np.array([6, 12])
+    nodes = [
+        helper.make_node("Add", ["x", "y"], ["sum"], "sum"),
+        helper.make_node("Reshape", ["sum", "shape"], ["rows"], "rows"),
+        helper.make_node("Gemm", ["rows", "w", "one"], ["a"], "a"),
+        helper.make_node("Gemm", ["rows", "v", "row"], ["b"], "b", transB=1),
+        helper.make_node("Gemm", ["rows", "w", "vector"], ["c"], "c"),
+    ]
+    x, y = rng.normal(size=(2, 4, 2, 6, 6))
+    np.savez(tmp_path / "c.npz", x=x, y=y)
+    host = build(
+        model(nodes, weights, ["a", "b", "c"]), tmp_path, quantize="int8", calibration=tmp_path / "c.npz"
+    )
+    check(host, [{n: rng.normal(size=(1, 2, 6, 6)).astype(np.float32) for n in "xy"} for _ in range(3)])

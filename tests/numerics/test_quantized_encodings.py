@@ -418,6 +418,27 @@ def test_operator(name: str, tmp_path: Path) -> None:
     check_integer(model, tmp_path)
 
 
+def test_biases_that_no_float_holds(tmp_path: Path) -> None:
+    """Odd numbers beyond 2^24, from which the products take nearly all away again."""
+    bias = np.array([-(2**24) - 1, -(2**24) - 3, 2**24 + 1, 2**24 + 5], np.int32)
+    w = np.repeat(np.array([[127], [127], [-127], [-128]], np.int8), 1100, axis=1)[:, :, None, None]
+    x, zero = Given((1, 1100, 2, 3)), like("int8", 0)
+    nodes = [
+        Node([x, f32(0.5), zero, w, f32(0.25), zero, f32(512), like("int8", -3), bias]),
+        Node([x, f32(0.53), like("int8", -128), w, f32(0.27), zero, f32(4608), like("int8", -3), bias]),
+    ]
+    model = model_of("QLinearConv", "", nodes)
+    rng = np.random.default_rng(0)
+    data = [
+        {name: np.clip(rng.normal(level, 6, x.shape), -128, 127).astype(np.int8) for name in ("n0_0", "n1_0")}
+        for level in (60, 118, 120, 127)
+    ]
+    session, built = session_of(model), build(model, tmp_path)
+    for sample, outputs in zip(data, built.run(data), strict=True):
+        for got, want in zip(outputs, session.run(None, sample), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
 # ---------------------------------------------------------------- integers without a scale, and floats
 
 

@@ -30,7 +30,11 @@ def add(layer: QBinary, _need: Need) -> Driver:
     """Sums of int8 tensors of one shape, rounded twice."""
     if layer.kind not in ("add", "sub") or layer.rounding != DOUBLE:
         raise DeclinedError("only sums that are rounded twice")
-    if layer.b is None or layer.constant is not None or len({layer.a_shape, layer.b_shape, layer.y_shape}) != 1:
+    if (
+        layer.b is None
+        or layer.constant is not None
+        or len({layer.a_shape, layer.b_shape, layer.y_shape}) != 1
+    ):
         raise DeclinedError("operands of different shapes")
     if {layer.a.dtype, layer.second.dtype} != {"int8"}:
         raise DeclinedError("uint8")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
+from onnx import helper, numpy_helper
 
 from ...errors import ModelError
 from ..layers import Array
@@ -32,6 +34,7 @@ def quantize_static(model: onnx.ModelProto, inputs: Sequence[Mapping[str, Array]
         file = Path(folder) / "quantized.onnx"
         copy = onnx.ModelProto()  # onnxruntime moves weights out of what it is given
         copy.CopyFrom(model)
+        _spread_biases(copy.graph)
         try:
             quantization.quantize_static(
                 copy,
@@ -55,6 +58,31 @@ def quantize_static(model: onnx.ModelProto, inputs: Sequence[Mapping[str, Array]
     made.producer_name = made.producer_version = ""
     made.ClearField("metadata_props")
     return made
+
+
+def _spread_biases(graph: onnx.GraphProto) -> None:
+    """Give each Gemm a vector as its bias: onnxruntime can quantise no other by channel."""
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type != "Gemm" or len(node.input) < 3:
+            continue
+        weights, bias = (constants.get(name) for name in node.input[1:3])
+        if weights is None or bias is None:
+            continue
+        turned = any(a.name == "transB" and helper.get_attribute_value(a) for a in node.attribute)
+        channels = weights.dims[0 if turned else 1]
+        if list(bias.dims) == [channels] or np.prod(bias.dims[:-1]) != 1:
+            continue
+        array = np.broadcast_to(numpy_helper.to_array(bias).ravel(), channels)
+        node.input[2] = _unused(constants, f"{bias.name}_by_channel")
+        constants[node.input[2]] = numpy_helper.from_array(array, node.input[2])
+        graph.initializer.append(constants[node.input[2]])
+
+
+def _unused(names: Collection[str], name: str) -> str:
+    while name in names:
+        name += "_"
+    return name
 
 
 class _Reader:
