@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tests.firmware.batch.shapes import layers_for
 from tests.numerics.kernel_host import STRICT
 from tests.numerics.q_host import HARNESS, prepare, run_on_host
 from tests.numerics.q_layers import conv2d, corners, dense
-from tests.numerics.test_kernels_dsp import MOST_STACK, SAME, _shapes, cases_of, plain
+from tests.numerics.test_kernels_dsp import SAME, _shapes, cases_of, plain
 from tests.numerics.test_kernels_s8 import CLANG, COMPILERS, ROUNDINGS, SANITIZED, Expected, check, needs
 from tvm_tool.board import load_board
 from tvm_tool.compiler.layers import Need
@@ -118,40 +117,6 @@ def test_headers_are_those_of_cpp_too(compiler: list[str], tmp_path: Path) -> No
         check=True,
         cwd=tmp_path,
     )
-
-
-CHAINS = (
-    ("tvm_conv2d_mve", "gemm2x4"),
-    ("tvm_conv2d_mve", "gemm2x4.*_any", "tvm_finish_any_mve", "tvm_rescale"),
-    ("tvm_conv2d_mve", "find_rows_mve", "copy_row_mve"),
-    ("tvm_pointwise_copied_mve", "gemm2x4"),
-    ("tvm_depthwise_s8_mve", "depthwise"),
-    ("tvm_depthwise_s8_mve", "prepare_rows_mve", "pack_band_mve"),
-)
-"""Who calls whom."""
-
-
-@pytest.mark.parametrize("level", ["-O2", "-Os", "-O3"])
-def test_stack_of_a_kernel_and_its_block(level: str, tmp_path: Path) -> None:
-    needs("arm-none-eabi-gcc")
-    rng = np.random.default_rng(6)
-    layers = [layer for rounding in ROUNDINGS for layer in _layers(rng, rounding)]
-    prepare([case for case, _, _ in cases_of(layers, rng, SPEED)], tmp_path)
-    command = ["arm-none-eabi-gcc", *CORTEX_M55, level, "-fstack-usage", "-c"]
-    command += [f"-I{runtime_dir()}", f"-I{HARNESS}"]
-    rescale = str(runtime_dir() / "tvm_rescale_s8.c")
-    subprocess.run([*command, *FILES, rescale, str(tmp_path / "cases.c")], check=True, cwd=tmp_path)
-    sizes: dict[str, int] = {}
-    for usage in tmp_path.glob("*.su"):
-        for line in usage.read_text().splitlines():
-            place, size, kind = line.split("\t")
-            assert kind == "static"
-            sizes[place.split(":")[-1]] = int(size)
-    for chain in CHAINS:
-        deepest = [
-            max((size for name, size in sizes.items() if re.match(part, name)), default=0) for part in chain
-        ]
-        assert sum(deepest) <= MOST_STACK, dict(zip(chain, deepest, strict=True))
 
 
 FLAGS = {

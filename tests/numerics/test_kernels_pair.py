@@ -11,7 +11,7 @@ import pytest
 
 from tests.firmware.batch.shapes import layers_for
 from tests.numerics.kernel_host import STRICT
-from tests.numerics.q_host import HARNESS, Case, prepare, run_on_host, run_on_target
+from tests.numerics.q_host import Case, run_on_host, run_on_target
 from tests.numerics.q_layers import binary, conv2d, corners, dense, numbers
 from tests.numerics.q_model import reference
 from tests.numerics.test_kernels_dsp import SAME, plain
@@ -214,31 +214,6 @@ def test_headers_are_those_of_cpp_too(tmp_path: Path) -> None:
         check=True,
         cwd=tmp_path,
     )
-
-
-MOST_STACK = 256
-BLOCKS = {"tvm_conv2d_pair.c": ("finish4", "products4"), "tvm_depthwise_pair.c": ("depthwise",)}
-"""What the blocks of a kernel's file are called."""
-
-
-@pytest.mark.parametrize("level", ["-O2", "-Os", "-O3"])
-def test_stack_of_a_kernel_and_its_block(level: str, tmp_path: Path) -> None:
-    needs("arm-none-eabi-gcc")
-    rng = np.random.default_rng(6)
-    layers = [plain(rng, layer) for rounding in ROUNDINGS for layer in _shapes(rng, rounding)]
-    prepare([case for case, _, _ in cases_of(layers, rng, SPEED)], tmp_path)
-    command = ["arm-none-eabi-gcc", *CORTEX_M3, level, "-fstack-usage", f"-I{runtime_dir()}", f"-I{HARNESS}"]
-    subprocess.run([*command, "-c", *FILES, str(tmp_path / "cases.c")], check=True, cwd=tmp_path)
-    rows = [line.split("\t") for usage in tmp_path.glob("*.su") for line in usage.read_text().splitlines()]
-    assert all(kind == "static" for _, _, kind in rows)
-    for kernel, blocks in BLOCKS.items():
-        used = [_most(rows, file, word) for file, word in ((kernel, ""), *(("cases.c", b) for b in blocks))]
-        assert sum(used) <= MOST_STACK
-
-
-def _most(rows: list[list[str]], file: str, word: str) -> int:
-    """The largest stack of the functions in `file` that begin with `word`."""
-    return max(int(n) for name, n, _ in rows if file in name and name.split(":")[-1].startswith(word))
 
 
 FLAGS = {
