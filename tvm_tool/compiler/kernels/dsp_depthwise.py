@@ -60,7 +60,7 @@ def depthwise(layer: QLayer, need: Need) -> Driver:
         body="\n".join([window_of(layer), *finish.declaration, declaration, call]),
         constants={"parameters": int32(parameters), **finish.constants},
         scratch=_pairs(layer, taps, rows) * columns * GROUP * WORD,
-        in_place=rows == layer.output[0] and np.prod(layer.output) <= np.prod(layer.input),
+        in_place=rows == layer.output[0] and bool(np.prod(layer.output) <= np.prod(layer.input)),
         runtime=("tvm_depthwise_dsp.c", "tvm_finish_dsp.c", "tvm_rescale_s8.c"),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_depthwise_dsp.h", "tvm_kernels_dsp.h"),
