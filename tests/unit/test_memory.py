@@ -88,6 +88,17 @@ def test_in_place_calls_share_one_buffer() -> None:
     assert len({plan.tensors[t] for t in (1, 2, 3)}) == 1
 
 
+def test_a_smaller_output_takes_the_place_of_its_input() -> None:
+    plan = plan_memory(program([64, 48, 32, 64], in_place=(0,)), workspace_io=False)
+    assert plan.tensors[1] == plan.tensors[2]
+    assert plan.bytes == 48
+
+
+def test_a_smaller_output_leaves_a_place_that_is_needed() -> None:
+    plan = plan_memory(program([64, 48, 8, 44, 64], in_place=(0,)), workspace_io=False)
+    assert plan.bytes == 48 + 8
+
+
 @st.composite
 def programs_with_states(draw: st.DrawFn) -> Program:
     """A chain with scratch, in which calls also read states and some write them in place."""

@@ -205,17 +205,38 @@ def _lifetimes(program: Program, workspace_io: bool) -> dict[int, tuple[int, int
 
 
 def _share_in_place(program: Program, lives: dict[int, tuple[int, int]]) -> dict[int, int]:
-    """Let an output take the memory of an input that dies in the same call. Returns owners."""
+    """Let an output take the memory of an input that dies in the same call. Returns owners.
+
+    A smaller output keeps all of that memory, so it takes it only if fewer bytes are then in use at the worst
+    time of its life.
+    """
     owner = {index: index for index in lives}
-    for call in program.calls:
-        for position in call.in_place:
-            source, result = call.inputs[position], call.outputs[0]
+    candidates = [(call, call.inputs[p], call.outputs[0]) for call in program.calls for p in call.in_place]
+    for smaller in (False, True):
+        for call, source, result in candidates:
             if source not in lives or result not in lives or owner[result] != result:
                 continue
             # With inputs in the workspace the caller may want to run again on the same input.
             dies = lives[source][1] == call.index and program.tensors[source].role != INPUT
             once = call.inputs.count(source) == 1
-            if dies and once and program.tensors[source].bytes >= program.tensors[result].bytes:
-                owner[result] = owner[source]
-                break
+            larger = program.tensors[owner[source]].bytes - program.tensors[result].bytes
+            fits = program.tensors[source].bytes >= program.tensors[result].bytes
+            if not dies or not once or not fits or (larger > 0) != smaller:
+                continue
+            shared = {t: owner[source] if o == result else o for t, o in owner.items()}
+            life = range(call.index, max(lives[t][1] for t, o in owner.items() if o == result) + 1)
+            if not smaller or _most(program, lives, shared, life) < _most(program, lives, owner, life):
+                owner = shared
     return owner
+
+
+def _most(program: Program, lives: dict[int, tuple[int, int]], owner: dict[int, int], calls: range) -> int:
+    """The most bytes in use in one of `calls`, scratch included."""
+    return max(
+        sum(program.calls[time].scratch)
+        + sum(
+            program.tensors[index].bytes
+            for index in {owner[t] for t, (first, last) in lives.items() if first <= time <= last}
+        )
+        for time in calls
+    )

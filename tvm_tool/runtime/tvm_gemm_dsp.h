@@ -219,8 +219,8 @@ TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t 
     const int32_t *const *const segments_end = segments + gemm->segments;
     const int32_t *const *volatile segment;
     const int8_t *const last = output0 + gemm->channels;
+    const ptrdiff_t apart = output1 - output0;
     int8_t *to0 = output0;
-    int8_t *to1 = output1;
     int8_t spare[8];
 
     do {
@@ -236,7 +236,7 @@ TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t 
         /* Away while all registers are taken; compilers choose worse themselves. */
         const int32_t *const volatile kept_p = p + 4;
         int8_t *const volatile kept0 = to0;
-        int8_t *const volatile kept1 = to1;
+        int8_t *to1;
         int32_t valid;
 
         segment = segments;
@@ -247,7 +247,7 @@ TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t 
         } while (second != 1 && segment != segments_end);
         p = kept_p;
         to0 = kept0;
-        to1 = kept1;
+        to1 = to0 + apart;
         both00 = tvm_shift_right(tvm_wrap_sub(both00, low00), 8 - doubled);
         both01 = tvm_shift_right(tvm_wrap_sub(both01, low01), 8 - doubled);
         both10 = tvm_shift_right(tvm_wrap_sub(both10, low10), 8 - doubled);
@@ -267,7 +267,6 @@ TVM_INLINE void tvm_gemm_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t 
             TVM_KEEP_LOOP();
         }
         to0 += valid;
-        to1 += valid;
     } while (to0 != last);
 }
 

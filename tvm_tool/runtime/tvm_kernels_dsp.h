@@ -22,7 +22,7 @@ struct tvm_direct_dsp;
 /* 1x1 convolution at `rows` positions of `depth` channels. `output` may be `input` if the channels are not
  * more than depth. Scratch: 4 bytes for each channel of the input, rounded up to four channels; NULL if these
  * are at most TVM_STACK_SCRATCH_DSP, which then are on the stack. */
-enum { TVM_STACK_SCRATCH_DSP = 64 };
+enum { TVM_STACK_SCRATCH_DSP = 32 };
 void tvm_pointwise_dsp(const struct tvm_gemm_dsp *gemm, int32_t rows, int32_t depth, const int8_t *input,
                        void *output, void *TVM_RESTRICT scratch);
 

@@ -71,6 +71,9 @@ static const char *run(const struct batch_case *test)
 {
     uint8_t *const output = test->in_place ? batch_places[0] : batch_places[2];
     uint8_t *const scratch = batch_places[3];
+    const uint32_t first_bytes = test->inputs[0].bytes;
+    const uint32_t room =
+        test->in_place && first_bytes > test->output_bytes ? first_bytes : test->output_bytes;
     const void *inputs[2] = {batch_places[0], batch_places[1]};
 
     state = ~test->seed;
@@ -87,13 +90,13 @@ static const char *run(const struct batch_case *test)
         }
     }
     paint(output - GUARD);
-    paint(output + test->output_bytes);
+    paint(output + room);
     paint(scratch - GUARD);
     paint(scratch + test->scratch_bytes);
 
     test->run(inputs, output, scratch);
 
-    if (!is_painted(output - GUARD) || !is_painted(output + test->output_bytes)) {
+    if (!is_painted(output - GUARD) || !is_painted(output + room)) {
         return " writes beside its output\n";
     }
     if (!is_painted(scratch - GUARD) || !is_painted(scratch + test->scratch_bytes)) {

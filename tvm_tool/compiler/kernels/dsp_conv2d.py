@@ -24,7 +24,7 @@ from .q_conv2d import as_dense
 
 ALIGN = 16
 WORD = 4
-STACK_SCRATCH = 64
+STACK_SCRATCH = 32
 """Bytes that `tvm_pointwise_dsp` takes from the stack instead."""
 
 PASS = 8
@@ -156,7 +156,7 @@ def conv2d_columns(layer: QLayer, _need: Need) -> Driver:
 
 
 def _stays_behind(layer: QConv2D, slots: int) -> bool:
-    """Whether a row of the output covers only rows of the input that a ring of `slots` rows holds by then."""
+    """Whether output rows may take the place of the input: a ring of `slots` rows has all they cover."""
     height, row = layer.input[0], layer.input[1] * layer.input[2]
     result = layer.output[1] * layer.output[2]
     return all(
