@@ -23,7 +23,7 @@ from ..relax_graph import Expr, constant, ints, op_name, shape_of
 from .look_back import Clamp, LookBack, Shape
 from .quantized_constants import QuantizedConstant, along
 
-SAME = 2.0**-20
+SAME = 2.0**-22
 """How far, relatively, the scale of a bias may be from the product of the two others and mean the same."""
 
 FLOAT32 = 2.0**-23
