@@ -10,7 +10,7 @@ from ..layers import Array, Driver, Need
 from ..quantized_layers import QConv2D, QLayer
 from . import dsp_blocks as blocks
 from .declined import DeclinedError
-from .dsp_packing import DEPTHWISE_SUM_BITS, check_types, finish_of, int32
+from .dsp_packing import DEPTHWISE_SUM_BITS, check_types, fast_finish_of, int32
 from .q_common import window_of
 
 GROUP = 4
@@ -31,7 +31,7 @@ def depthwise(layer: QLayer, need: Need) -> Driver:
     if layer.dilations[0] != 1:
         raise DeclinedError("rows are dilated")
     check_types(layer)
-    finish = finish_of(layer, DEPTHWISE_SUM_BITS)
+    finish = fast_finish_of(layer, DEPTHWISE_SUM_BITS)
     channels, height, width, _ = layer.weights.shape
     weights = layer.weights * finish.moving[:, None, None, None].astype(np.int8)
     speed = need.optimize == "speed"

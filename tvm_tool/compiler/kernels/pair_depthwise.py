@@ -34,6 +34,8 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
         raise DeclinedError("not one output for each channel")
     layer = _upright(layer)
     finish = finish_rounded_down(layer)
+    if finish.form == "TVM_ANY":
+        raise DeclinedError("its outputs have no fast form")
     channels, height, width, _ = layer.weights.shape
     if height * width > MOST_TAPS:
         raise DeclinedError("a large window")
