@@ -82,7 +82,7 @@ def layers_of(rng: Random, count: int) -> list[QConv2D]:
     return [x for r in ROUNDINGS for x in chosen(rng, r) + random_layers(rng, r, count)]
 
 
-def wino_cases(seed: int, count: int) -> list[Expected]:
+def winograd_cases(seed: int, count: int) -> list[Expected]:
     rng = np.random.default_rng(seed)
     cases = cases_of(layers_of(rng, count), rng, WINOGRAD)
     assert sum(case.driver.kernel == KERNEL for case, _, _ in cases) > 0.7 * len(cases)
@@ -92,12 +92,12 @@ def wino_cases(seed: int, count: int) -> list[Expected]:
 
 def test_every_shape_under_sanitizers(tmp_path: Path) -> None:
     needs("gcc")
-    check(wino_cases(0, 40), lambda c: run_on_host(c, tmp_path, SANITIZED))
+    check(winograd_cases(0, 40), lambda c: run_on_host(c, tmp_path, SANITIZED))
 
 
 def test_every_shape_with_another_compiler(tmp_path: Path) -> None:
     needs("clang")
-    check(wino_cases(1, 10), lambda c: run_on_host(c, tmp_path, CLANG))
+    check(winograd_cases(1, 10), lambda c: run_on_host(c, tmp_path, CLANG))
 
 
 @pytest.mark.parametrize("level", FLAGS)
@@ -105,7 +105,7 @@ def test_every_shape_on_a_core(level: str, tmp_path: Path) -> None:
     needs("arm-none-eabi-gcc", "qemu-system-arm")
     machine, flags = TARGETS["m4"]
     core = [flag for flag in flags if flag.startswith("-m")]
-    check(wino_cases(2, 12), lambda c: run_on_target(c, tmp_path, [*core, *FLAGS[level]], machine))
+    check(winograd_cases(2, 12), lambda c: run_on_target(c, tmp_path, [*core, *FLAGS[level]], machine))
 
 
 def test_what_does_not_apply_is_declined() -> None:
@@ -127,7 +127,7 @@ def test_what_does_not_apply_is_declined() -> None:
     assert (
         reason(image=(6, 8, 6))
         == reason(image=(6, 5, 8))
-        == reason(image=(6, 7, 8))
+        == reason(image=(6, 3, 8))
         == "rows cannot be transformed"
     )
     assert reason(image=(6, 8, 16), groups=2) == "not a convolution of one group"

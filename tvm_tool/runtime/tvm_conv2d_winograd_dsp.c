@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Convolution by Winograd's F(2, 3), four outputs of a row at a time. The rows under a window stand transformed in a
- * ring; each input row is transformed once.
+ * Convolution by Winograd's F(2, 3), four outputs of a row at a time. The rows under a window stand transformed
+ * in a ring; each input row is transformed once.
  */
 #include "tvm_kernels_dsp.h"
 #include "tvm_winograd_dsp.h"

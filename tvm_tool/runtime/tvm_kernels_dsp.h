@@ -39,10 +39,10 @@ void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_ge
                             tvm_gather_dsp gather, int32_t zero, const int8_t *input, void *output,
                             void *TVM_RESTRICT scratch);
 
-/* Convolution of one group by products of tvm_winograd_dsp.h: kernel_width 3, strides and dilations 1, input channels a
- * multiple of 4, output_width at least 4. `output` may be `input` as of rows. Scratch: a byte for each channel of the
- * input, rounded up to 16; then, for each row under a window and each four columns of the output, 16 bytes for each
- * channel of the input. */
+/* Convolution of one group by the products of tvm_winograd_dsp.h: kernel_width 3, strides and dilations 1, input
+ * channels a multiple of 4, output_width at least 4. `output` may be `input` as for rows. Scratch: a byte for each
+ * channel of the input, rounded up to 16; then 16 bytes for each of them, for each row under a window and each four
+ * columns of the output. */
 void tvm_conv2d_winograd_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm, int32_t zero,
                              const int8_t *input, void *output, void *TVM_RESTRICT scratch);
 

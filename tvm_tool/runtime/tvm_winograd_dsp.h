@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tvm_winograd_dsp.h - convolutions by Winograd's F(2, 3) on cores with the DSP extension. Not for use by a firmware.
+ * tvm_winograd_dsp.h - convolutions by Winograd's F(2, 3) on cores with the DSP extension. Not for use by a
+ * firmware.
  *
- * Inputs d0 to d3 of two neighbouring outputs become the four planes d1 + d2, d2 - d1, d0 - d2 and d1 - d3 of 16-bit
- * numbers, channels in the order of tvm_gemm_dsp.h. With the sums M1, M2, M0, M3 of their products, twice the outputs
- * are M1 + M2 + M0 and M1 - M2 + M3.
+ * Inputs d0 to d3 of two neighbouring outputs become the four planes d1 + d2, d2 - d1, d0 - d2 and d1 - d3 of
+ * 16-bit numbers, channels in the order of tvm_gemm_dsp.h. With the sums M1, M2, M0, M3 of their products, twice
+ * the outputs are M1 + M2 + M0 and M1 - M2 + M3.
  */
 #ifndef TVM_WINOGRAD_DSP_H
 #define TVM_WINOGRAD_DSP_H
 
 #include "tvm_gemm_dsp.h"
 
-/* All rows of a plane: words of the two pairs of outputs in turns, x, with four channels' words of weights; 16 products
- * in a step of 13 instructions and 16 cycles, as 24 products of the convolution. At the end of the plane x goes on at
- * its begin, until w is at its end. */
+/* All rows of a plane: words x of two pairs of outputs in turns, with words w of four channels; 16 products in a
+ * step of 13 instructions and 16 cycles, instead of 24. At the end of the plane x goes on at its begin, until w
+ * is at its end. */
 #if TVM_GEMM_ASM
 /* clang-format off */
 #define TVM_WINOGRAD_STEP_DSP(index)    \
@@ -96,21 +97,18 @@
     } while (w != end)
 #endif
 
-/* kept = kept - sum, sum = kept + sum. */
-TVM_INLINE void tvm_winograd_join_dsp(int32_t *kept, int32_t *sum)
+/* M1 - M2 of M1 and M1 + M2. */
+TVM_INLINE int32_t tvm_winograd_other_dsp(int32_t first, int32_t both)
 {
-    const int32_t first = *kept;
-
-    *kept = tvm_wrap_sub(first, *sum);
-    *sum = tvm_wrap_add(first, *sum);
+    return tvm_wrap_sub(tvm_wrap_add(first, first), both);
 }
 
-/* The body of a tvm_gemm_pair_dsp for four positions that begin at `output0`, the second of which is at `output1`.
- * segments[0] are their planes, [4][gemm->segments][gemm->length / 2] words; `start` is where the first row is in each,
- * the other ones follow in a ring. Weights are by four channels: 4 * gemm->segments * gemm->length words; parameters
- * twice the biases, then those of tvm_gemm_2x4_dsp. Known are how many pairs of words a pass of the loop takes (at most
- * 16, a divisor of gemm->length / 4), whether the channels are a multiple of four, and the form of the outputs, not
- * TVM_ANY. */
+/* The body of a tvm_gemm_pair_dsp for four positions that begin at `output0`; the second one is at `output1`.
+ * Their planes are at segments[0], [4][gemm->segments][gemm->length / 2] words; the first row is `start` behind the
+ * begin of each, the other ones follow in a ring. Weights are, by four channels, 4 * gemm->segments * gemm->length
+ * words; parameters twice the biases, then those of tvm_gemm_2x4_dsp. Known are how many pairs of words a pass of
+ * the loop takes (at most 16, a divisor of gemm->length / 4), whether the channels are a multiple of four, and the
+ * form of the outputs, not TVM_ANY. */
 TVM_INLINE void tvm_winograd_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *const *segments,
                                      int32_t start, int8_t *output0, int8_t *output1, const int32_t unroll,
                                      const bool whole, const int32_t form, const bool limited)
@@ -156,18 +154,17 @@ TVM_INLINE void tvm_winograd_2x4_dsp(const struct tvm_gemm_dsp *gemm, const int3
                 kept11 = sum11;
                 kept21 = sum21;
                 kept31 = sum31;
-                sum00 = sum10 = sum20 = sum30 = sum01 = sum11 = sum21 = sum31 = 0;
             } else if (number == 1) {
-                tvm_winograd_join_dsp(&kept00, &sum00);
-                tvm_winograd_join_dsp(&kept10, &sum10);
-                tvm_winograd_join_dsp(&kept20, &sum20);
-                tvm_winograd_join_dsp(&kept30, &sum30);
-                tvm_winograd_join_dsp(&kept01, &sum01);
-                tvm_winograd_join_dsp(&kept11, &sum11);
-                tvm_winograd_join_dsp(&kept21, &sum21);
-                tvm_winograd_join_dsp(&kept31, &sum31);
+                kept00 = tvm_winograd_other_dsp(kept00, sum00);
+                kept10 = tvm_winograd_other_dsp(kept10, sum10);
+                kept20 = tvm_winograd_other_dsp(kept20, sum20);
+                kept30 = tvm_winograd_other_dsp(kept30, sum30);
+                kept01 = tvm_winograd_other_dsp(kept01, sum01);
+                kept11 = tvm_winograd_other_dsp(kept11, sum11);
+                kept21 = tvm_winograd_other_dsp(kept21, sum21);
+                kept31 = tvm_winograd_other_dsp(kept31, sum31);
             } else {
-                int8_t *const to0 = to + (number - 2) * apart;
+                int8_t *const to0 = number == 2 ? to : to + apart;
                 int8_t *const to1 = to0 + 2 * apart;
                 int8_t *const four0 = valid < 4 ? spare : to0;
                 int8_t *const four1 = valid < 4 ? spare + 4 : to1;

@@ -6,8 +6,8 @@ Two neighbouring outputs need three products of weights g with each of four inpu
     M2 = (d2 - d1) * (g0 - g1 + g2)      M3 = (d1 - d3) * -2 g2
 
 give M0 + M1 + M2 and M1 - M2 + M3, twice the outputs. All of it is in integers and so exact: transformed
-inputs are within 2^8 and transformed weights within 384 for all numbers of 8 bits, and sums may wrap until they
-are complete.
+inputs are within 2^8 and transformed weights within 384 for all numbers of 8 bits, and sums may wrap until
+they are complete.
 """
 
 from __future__ import annotations
