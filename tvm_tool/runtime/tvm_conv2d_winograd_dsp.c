@@ -29,14 +29,16 @@ TVM_INLINE void put_planes(int32_t *to, int32_t plane, int32_t d0, int32_t d1, i
     tvm_put(to + 1, tvm_sub_pairs(d3, d5));
 }
 
-/* A row of the padded image for all fours of outputs: y counts from the top of the image. Columns of padding
- * are at `padding`. */
-static TVM_NOINLINE void transform_row(const struct tvm_window *window, int32_t y, const int8_t *image,
-                                       const int8_t *padding, int32_t *to)
+/* A row of the padded image for all fours of outputs: `row` counts from the top of the padding. Columns of
+ * padding are at `padding`. */
+static TVM_NOINLINE void transform_row(const struct tvm_window *window, int32_t row, const int8_t *image,
+                                       const int8_t *padding, int32_t *ring)
 {
     const int32_t depth = window->input_channels;
     const int32_t plane = window->kernel_height * depth;
+    const int32_t y = row - window->pad_top;
     const int32_t width = y < 0 || y >= window->input_height ? 0 : window->input_width;
+    int32_t *to = ring + row % window->kernel_height * depth;
 
     for (int32_t out_x = 0; out_x < window->output_width; out_x += 4) {
         const int32_t left = first_of_four(window, out_x) - window->pad_left;
@@ -62,16 +64,15 @@ static TVM_NOINLINE void transform_row(const struct tvm_window *window, int32_t 
     }
 }
 
+/* Numbers of the window are read where they are needed: less on the stack, on which the block needs its share. */
 void tvm_conv2d_winograd_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm, int32_t zero,
                              const int8_t *input, void *output, void *TVM_RESTRICT scratch)
 {
-    const int32_t kernel = window->kernel_height;
-    const int32_t depth = window->input_channels;
     int8_t *const padding = scratch;
-    int32_t *const ring = (int32_t *)(void *)(padding + (depth + 15) / 16 * 16);
+    int32_t *const ring = (int32_t *)(void *)(padding + (window->input_channels + 15) / 16 * 16);
     int8_t *line = output;
 
-    for (int32_t channel = 0; channel < depth; channel++) {
+    for (int32_t channel = 0; channel < window->input_channels; channel++) {
         padding[channel] = (int8_t)zero;
         TVM_KEEP_LOOP();
     }
@@ -79,16 +80,17 @@ void tvm_conv2d_winograd_dsp(const struct tvm_window *window, const struct tvm_g
         int32_t next = 0;
         for (int32_t out_y = 0; out_y < window->output_height; out_y++) {
             const int32_t *planes = ring;
-            for (; next < out_y + kernel; next++) {
-                transform_row(window, next - window->pad_top, input, padding, ring + next % kernel * depth);
+            for (; next < out_y + window->kernel_height; next++) {
+                transform_row(window, next, input, padding, ring);
             }
             for (int32_t out_x = 0; out_x < window->output_width; out_x += 4) {
+                const int32_t start = out_y % window->kernel_height * window->input_channels;
                 int8_t *const to = line + first_of_four(window, out_x) * gemm->channels;
-                gemm->pair(gemm, &planes, out_y % kernel * depth, to, to + gemm->channels);
-                planes += 4 * kernel * depth;
+                gemm->pair(gemm, &planes, start, to, to + gemm->channels);
+                planes += 4 * window->kernel_height * window->input_channels;
             }
             line += window->output_width * gemm->channels;
         }
-        input += window->input_height * window->input_width * depth;
+        input += window->input_height * window->input_width * window->input_channels;
     }
 }
