@@ -26,6 +26,7 @@ class ModelOptions:
     name: str
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     optimize: str = "speed"
+    winograd: bool = False
     quantize: str = "none"
     calibration: Path | None = None
     io: str = "float"
@@ -206,6 +207,14 @@ OPTIONS: tuple[Option, ...] = (
         _choice("speed", "size"),
         str,
         "speed",
+    ),
+    Option(
+        "winograd",
+        "true|false",
+        "Fewer products for int8 convolutions that are three wide, for 2.7 times their weights' flash.",
+        _read_bool,
+        _write_bool,
+        "false",
     ),
     Option(
         "quantize",

@@ -15,6 +15,7 @@ from tests.firmware.batch.shapes import layers_for
 from tests.numerics.q_host import HARNESS, prepare
 from tests.numerics.test_kernels_dsp import cases_of, every_layer
 from tests.numerics.test_kernels_s8 import needs
+from tests.numerics.test_winograd_dsp import winograd_cases
 from tvm_tool.board import load_board
 from tvm_tool.compiler.layers import Need
 from tvm_tool.paths import runtime_dir
@@ -73,6 +74,8 @@ def test_no_kernel_takes_more_stack_than_it_may(core: str, level: str, tmp_path:
     cases = cases_of(
         [*every_layer(np.random.default_rng(6)), *layers_for(3, 60)], np.random.default_rng(7), need
     )
+    if board.isa == "dsp":
+        cases += winograd_cases(8, 6)
     files = prepare([case for case, _, _ in cases], tmp_path)
     command = [
         f"{board.toolchain}gcc",

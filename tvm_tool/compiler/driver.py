@@ -136,4 +136,4 @@ def _quantized(model: OnnxModel, options: ModelOptions, progress: Progress) -> Q
 def _need(options: ModelOptions, board: Board | None) -> Need:
     if board is None:
         return Need(optimize=options.optimize, fpu=True)
-    return Need(isa=board.core.isa, fpu=board.core.fpu, optimize=options.optimize)
+    return Need(board.core.isa, board.core.fpu, options.optimize, options.winograd)

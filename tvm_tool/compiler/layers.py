@@ -99,6 +99,8 @@ class Need:
     """``scalar``, ``armv6m``, ``armv7m``, ``dsp``, ``mve`` or ``rv32``."""
     fpu: bool = False
     optimize: str = "speed"
+    winograd: bool = False
+    """Whether flash may be spent on weights for fewer products."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,13 @@ void tvm_conv2d_columns_dsp(const struct tvm_window *window, const struct tvm_ge
                             tvm_gather_dsp gather, int32_t zero, const int8_t *input, void *output,
                             void *TVM_RESTRICT scratch);
 
+/* Convolution of one group by the products of tvm_winograd_dsp.h: kernel_width 3, strides and dilations 1, input
+ * channels a multiple of 4, output_width at least 4. `output` may be `input` as for rows. Scratch: a byte for each
+ * channel of the input, rounded up to 16; then 16 bytes for each of them, for each row under a window and each four
+ * columns of the output. */
+void tvm_conv2d_winograd_dsp(const struct tvm_window *window, const struct tvm_gemm_dsp *gemm, int32_t zero,
+                             const int8_t *input, void *output, void *TVM_RESTRICT scratch);
+
 /* Convolution of any shape, one group after the other; pads may be negative. Behind the inputs of a position
  * stand, if wanted, the sums of each `piece` words of them, then the 16-bit numbers at some places once more.
  * Scratch: 192 bytes, kernel_height pointers, two columns, two words for each output channel of a group if it has a

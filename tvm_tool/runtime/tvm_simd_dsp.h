@@ -92,6 +92,8 @@ TVM_DEFINE_DSP_2(tvm_pack_low, "pkhbt %0, %1, %2, lsl #16")
 TVM_DEFINE_DSP_2(tvm_pack_high, "pkhtb %0, %2, %1, asr #16")
 TVM_DEFINE_DSP_2(tvm_multiply_high_rounded, "smmulr %0, %1, %2")
 TVM_DEFINE_DSP_2(tvm_add_odd_bytes, "sxtab16 %0, %1, %2, ror #8")
+TVM_DEFINE_DSP_2(tvm_add_pairs, "sadd16 %0, %1, %2")
+TVM_DEFINE_DSP_2(tvm_sub_pairs, "ssub16 %0, %1, %2")
 
 TVM_INLINE int32_t tvm_odd_bytes(int32_t x)
 {
@@ -172,6 +174,16 @@ TVM_INLINE int32_t tvm_add_odd_bytes(int32_t sum, int32_t x)
     return tvm_pair(tvm_low(sum) + tvm_byte(x, 1), tvm_high(sum) + tvm_byte(x, 3));
 }
 
+TVM_INLINE int32_t tvm_add_pairs(int32_t x, int32_t y)
+{
+    return tvm_pair(tvm_low(x) + tvm_low(y), tvm_high(x) + tvm_high(y));
+}
+
+TVM_INLINE int32_t tvm_sub_pairs(int32_t x, int32_t y)
+{
+    return tvm_pair(tvm_low(x) - tvm_low(y), tvm_high(x) - tvm_high(y));
+}
+
 TVM_INLINE int32_t tvm_scale(int32_t x, int32_t multiplier, int32_t addend)
 {
     return tvm_wrap_add(tvm_multiply_high_rounded(x, multiplier), addend);
@@ -192,6 +204,7 @@ TVM_INLINE int32_t tvm_larger_bytes(int32_t x, int32_t y)
 #endif
 
 /* tvm_pack_low: (low of x, low of y); tvm_pack_high: (high of x, high of y).
+ * tvm_add_pairs, tvm_sub_pairs: low and high numbers by themselves.
  * tvm_odd_bytes: (byte 1, byte 3); TVM_SXTB16: (byte 0, byte 2).
  * tvm_scale: x * multiplier / 2^32, half up, + addend. */
 

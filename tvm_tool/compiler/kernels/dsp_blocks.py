@@ -38,6 +38,15 @@ def gemm(distance: int, steps: int, unroll: int, channels: int, finish: Finish) 
     return {name: _text(name, GEMM, call)}
 
 
+def winograd(steps: int, channels: int, finish: Finish) -> Mapping[str, str]:
+    """Products for four positions with transformed weights; `steps` words of inputs in a row of a plane."""
+    unroll = max(n for n in range(1, 17) if steps % n == 0)
+    whole = channels % 4 == 0
+    name = f"winograd2x4_by{unroll}_{finish.name}{'' if whole else '_tail'}"
+    numbers = f"{unroll}, {'true' if whole else 'false'}, {finish.literals}"
+    return {name: _text(name, GEMM, f"tvm_winograd_2x4_dsp({GEMM_ARGUMENTS}, {numbers});")}
+
+
 def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
     """Products for one position."""
     name = f"gemv1x4_by{unroll}{'_alike' if finish.alike else ''}_{finish.name}"

@@ -115,9 +115,9 @@ def conv2d_rows(layer: QLayer, need: Need) -> Driver:
         ),
         constants=_constants(in_order(layer.weights.reshape(channels, -1)), finish),
         scratch=pointer_bytes(height) + slots * columns * depth // 2 * WORD,
-        in_place=_stays_behind(layer, slots),
+        in_place=stays_behind(layer, slots),
         runtime=("tvm_conv2d_rows_dsp.c",),
-        macs=_macs(layer),
+        macs=macs_of(layer),
         headers=("tvm_gemm_dsp.h", "tvm_kernels_dsp.h"),
         blocks=block,
     )
@@ -147,15 +147,15 @@ def conv2d_columns(layer: QLayer, _need: Need) -> Driver:
         body="\n".join([window_of(layer), gemm_of(finish, next(iter(block)), 1, 2 * steps, channels), call]),
         constants=_constants(matrix, finish),
         scratch=pointer_bytes(height) + 2 * steps * WORD + ring,
-        in_place=ring > 0 and _stays_behind(layer, slots),
+        in_place=ring > 0 and stays_behind(layer, slots),
         runtime=("tvm_conv2d_columns_dsp.c",),
-        macs=_macs(layer),
+        macs=macs_of(layer),
         headers=("tvm_expand_dsp.h", "tvm_kernels_dsp.h"),
         blocks={**block, **gather},
     )
 
 
-def _stays_behind(layer: QConv2D, slots: int) -> bool:
+def stays_behind(layer: QConv2D, slots: int) -> bool:
     """Whether output rows may take the place of the input: a ring of `slots` rows has all they cover."""
     height, row = layer.input[0], layer.input[1] * layer.input[2]
     result = layer.output[1] * layer.output[2]
@@ -191,5 +191,5 @@ def pointer_bytes(count: int) -> int:
     return -(-count * POINTER // ALIGN) * ALIGN
 
 
-def _macs(layer: QConv2D) -> int:
+def macs_of(layer: QConv2D) -> int:
     return int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size)

@@ -40,6 +40,7 @@ from .dsp_depthwise import depthwise
 from .dsp_depthwise_direct import depthwise_direct
 from .dsp_matmul import matmul as product_of_two
 from .dsp_pool2d import pool, reduction
+from .dsp_winograd import conv2d_winograd
 from .mve_add import add as add_mve
 from .mve_conv2d import conv2d as conv2d_mve
 from .mve_conv2d import dense as dense_mve
@@ -62,7 +63,10 @@ from .q_table import table
 Candidate = Callable[[Any, Need], Driver]
 
 DSP: Mapping[type, tuple[Candidate, ...]] = {
-    QConv2D: (dense_row, pointwise, depthwise, depthwise_direct, conv2d_rows, conv2d_columns, convolution),
+    QConv2D: (
+        *(dense_row, pointwise, depthwise, depthwise_direct),
+        *(conv2d_winograd, conv2d_rows, conv2d_columns, convolution),
+    ),
     QConvTranspose2D: (transposed,),
     QDense: (dense_row, pointwise, convolution),
     QBinary: (add, sums_and_products),
