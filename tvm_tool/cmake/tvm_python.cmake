@@ -4,11 +4,14 @@
 
 # An installed package lies in PREFIX/lib/pythonX.Y/site-packages; a checkout has its .venv beside it.
 if(NOT TVM_PYTHON)
+  set(_tvm_beside "${_tvm_package}/../.venv/bin" "${_tvm_package}/../.venv/Scripts")
+  if(_tvm_package MATCHES "/(site|dist)-packages/[^/]+$")
+    set(_tvm_beside "${_tvm_package}/../../../../bin" "${_tvm_package}/../../../Scripts")
+  endif()
   find_program(
     TVM_PYTHON
     NAMES python3 python
-    PATHS "${_tvm_package}/../../../../bin" "${_tvm_package}/../../../Scripts" "${_tvm_package}/../.venv/bin"
-          "${_tvm_package}/../.venv/Scripts"
+    PATHS ${_tvm_beside}
     NO_DEFAULT_PATH
     NO_CMAKE_FIND_ROOT_PATH
     DOC "The Python interpreter that has tvm-tool"
