@@ -16,7 +16,7 @@ from tests.numerics.test_tflite_exact import MODELS, pattern, recorded_outputs
 from tests.support.firmware import build_firmware
 from tvm_tool.compiler.kernels.declined import DeclinedError
 from tvm_tool.compiler.kernels.dsp_winograd import conv2d_winograd
-from tvm_tool.compiler.quantized_layers import QConv2D
+from tvm_tool.compiler.quantized_layers import QConv2D, QLayer
 from tvm_tool.image.elf import read_image
 from tvm_tool.image.metadata import load_metadata
 from tvm_tool.target.runner import Runner
@@ -84,7 +84,8 @@ def layers_of(rng: Random, count: int) -> list[QConv2D]:
 
 def winograd_cases(seed: int, count: int) -> list[Expected]:
     rng = np.random.default_rng(seed)
-    cases = cases_of(layers_of(rng, count), rng, WINOGRAD)
+    layers: list[QLayer] = [*layers_of(rng, count)]
+    cases = cases_of(layers, rng, WINOGRAD)
     assert sum(case.driver.kernel == KERNEL for case, _, _ in cases) > 0.7 * len(cases)
     assert any(case.in_place for case, _, _ in cases)
     return cases

@@ -13,6 +13,7 @@ VALUES = {
     "name": ["kws"],
     "shapes": ["input=1,49,10,1", "state=1,4"],
     "optimize": ["size"],
+    "winograd": ["true"],
     "quantize": ["int8"],
     "calibration": ["data.npz"],
     "io": ["int8"],
