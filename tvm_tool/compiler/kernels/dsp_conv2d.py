@@ -27,6 +27,9 @@ WORD = 4
 STACK_SCRATCH = 32
 """Bytes that `tvm_pointwise_dsp` takes from the stack instead."""
 
+MOST_OFFSET = 4095
+"""Bytes that a load reaches over: both positions are read from one pointer."""
+
 PASS = 8
 """Inputs that a pass of the products of one position takes."""
 
@@ -99,6 +102,8 @@ def conv2d_rows(layer: QLayer, need: Need) -> Driver:
     channels, height, width, depth = layer.weights.shape
     if depth % 4 or layer.dilations[1] != 1 or layer.output[1] < 2:
         raise DeclinedError("rows cannot be shared")
+    if (layer.strides[1] * depth // 2 + PASS) * WORD > MOST_OFFSET:
+        raise DeclinedError("more channels than an offset reaches over")
     if need.optimize != "speed" or height * width == 1:
         raise DeclinedError("columns take less code")
     check_types(layer)
