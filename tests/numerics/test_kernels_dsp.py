@@ -295,6 +295,18 @@ FLAGS = {
 }
 
 
+def test_more_channels_than_a_load_reaches_over(tmp_path: Path) -> None:
+    needs("arm-none-eabi-gcc", "qemu-system-arm")
+    rng = np.random.default_rng(8)
+    wide = plain(rng, conv2d(rng, "double", (2, 9, 1024), 5, (1, 3), strides=(1, 2)))
+    assert isinstance(wide, QConv2D)
+    cases = cases_of([dataclasses.replace(wide, weights=wide.weights // np.int8(64))], rng, SPEED)
+    assert [case.driver.kernel for case, _, _ in cases] == ["conv2d_columns_dsp"]
+    machine, flags = TARGETS["m4"]
+    core = [flag for flag in flags if flag.startswith("-m")]
+    check(cases, lambda c: run_on_target(c, tmp_path, [*core, *FLAGS["-O2"]], machine))
+
+
 @pytest.mark.parametrize("level", FLAGS)
 def test_every_path_on_a_core(level: str, tmp_path: Path) -> None:
     needs("arm-none-eabi-gcc", "qemu-system-arm")

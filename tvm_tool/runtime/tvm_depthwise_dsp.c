@@ -112,7 +112,7 @@ void tvm_depthwise_s8_dsp(const struct tvm_window *window, const struct tvm_dept
                 pack_band(&image_rows, first * window->stride_height - window->pad_top, pairs, count,
                           input + channel, scratch);
                 for (int32_t i = 0; i < count; i++) {
-                    depthwise->plane(depthwise, (const int32_t *)scratch + i, p, channel + i, rows,
+                    depthwise->plane(depthwise, (const int32_t *)scratch + i, p, rows,
                                      result + first * depthwise->width * channels + channel + i);
                     p += depthwise->words;
                 }

@@ -14,35 +14,30 @@
 
 struct tvm_depthwise_dsp;
 
-/* Computes `rows` rows of one channel, of which `channel` is the number: from `pairs` to every channels-th
- * element of `output`. `parameters` are those of the channel. */
+/* Computes `rows` rows of one channel: from `pairs` to every channels-th element of `output`. `parameters` are
+ * those of the channel. */
 typedef void (*tvm_depthwise_plane_dsp)(const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs,
-                                        const int32_t *parameters, int32_t channel, int32_t rows,
-                                        int8_t *output);
+                                        const int32_t *parameters, int32_t rows, int8_t *output);
 
 struct tvm_depthwise_dsp {
     tvm_depthwise_plane_dsp plane;
     const int32_t *parameters;
-    int32_t words;                      /* of parameters of a channel */
-    int32_t columns;                    /* of a padded row */
-    int32_t width;                      /* of the output */
-    int32_t channels;                   /* of input and output */
-    int32_t band;                       /* rows of the output that are packed together */
-    int32_t taps;                       /* pairs of rows under a window */
-    int32_t low, high;                  /* least and largest output */
-    const struct tvm_rescaling_s8 *how; /* for TVM_ANY */
+    int32_t words;     /* of parameters of a channel */
+    int32_t columns;   /* of a padded row */
+    int32_t width;     /* of the output */
+    int32_t channels;  /* of input and output */
+    int32_t band;      /* rows of the output that are packed together */
+    int32_t taps;      /* pairs of rows under a window */
+    int32_t low, high; /* least and largest output */
 };
 
 TVM_INLINE void tvm_depthwise_output(const struct tvm_depthwise_dsp *depthwise,
-                                     const struct tvm_form_dsp *how, int32_t sum, int32_t channel,
-                                     const int32_t form, const bool limited, int8_t *output)
+                                     const struct tvm_form_dsp *how, int32_t sum, const int32_t form,
+                                     const bool limited, int8_t *output)
 {
-    if (form == TVM_ANY) {
-        tvm_finish_any_dsp(depthwise->how, &sum, channel, 1, output);
-    } else {
-        const int32_t factor = form == TVM_DOUBLE ? 2 : 1;
-        *output = (int8_t)tvm_output_dsp(how, sum * factor, form, limited, depthwise->low, depthwise->high);
-    }
+    const int32_t factor = form == TVM_DOUBLE ? 2 : 1;
+
+    *output = (int8_t)tvm_output_dsp(how, sum * factor, form, limited, depthwise->low, depthwise->high);
 }
 
 /* One column of a 3x3 window whose rows are the pairs p and q: sums of the upper and the lower output. w
@@ -128,9 +123,9 @@ TVM_INLINE void tvm_depthwise_output(const struct tvm_depthwise_dsp *depthwise,
 /* 3x3, stride 1: two rows and two columns at a time. Parameters: for each column of the window the bytes w0,
  * w1, w1, w2; the bias; then as those of tvm_gemm_dsp. */
 TVM_INLINE void tvm_depthwise_3x3_dsp(const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs,
-                                      const int32_t *parameters, int32_t channel, int32_t rows,
-                                      int8_t *output, const int32_t columns, const int32_t width,
-                                      const int32_t channels, const int32_t form, const bool limited)
+                                      const int32_t *parameters, int32_t rows, int8_t *output,
+                                      const int32_t columns, const int32_t width, const int32_t channels,
+                                      const int32_t form, const bool limited)
 {
     const int32_t line = 4 * columns;
     const int32_t w0 = TVM_SXTB16(parameters[0]);
@@ -141,11 +136,8 @@ TVM_INLINE void tvm_depthwise_3x3_dsp(const struct tvm_depthwise_dsp *depthwise,
     const int32_t v2 = tvm_odd_bytes(parameters[2]);
     const int32_t bias = parameters[3];
     const int32_t *rest = parameters + 4;
-    struct tvm_form_dsp how = {0, 0, 0};
+    const struct tvm_form_dsp how = tvm_next_form_dsp(&rest, form);
 
-    if (form != TVM_ANY) {
-        how = tvm_next_form_dsp(&rest, form);
-    }
     for (; rows > 0; rows -= 2) {
         /* A lower row too many is overwritten by the upper one. */
         const int32_t below = rows > 1 ? width * channels : 0;
@@ -177,10 +169,10 @@ TVM_INLINE void tvm_depthwise_3x3_dsp(const struct tvm_depthwise_dsp *depthwise,
             q = pairs[line + 12];
             upper1 = TVM_COLUMN_UPPER(upper1, p, q, w2, v2);
             lower1 = TVM_COLUMN_LOWER(lower1, p, q, w2, v2);
-            tvm_depthwise_output(depthwise, &how, lower0, channel, form, limited, to + below);
-            tvm_depthwise_output(depthwise, &how, lower1, channel, form, limited, to + below + channels);
-            tvm_depthwise_output(depthwise, &how, upper0, channel, form, limited, to);
-            tvm_depthwise_output(depthwise, &how, upper1, channel, form, limited, to + channels);
+            tvm_depthwise_output(depthwise, &how, lower0, form, limited, to + below);
+            tvm_depthwise_output(depthwise, &how, lower1, form, limited, to + below + channels);
+            tvm_depthwise_output(depthwise, &how, upper0, form, limited, to);
+            tvm_depthwise_output(depthwise, &how, upper1, form, limited, to + channels);
             to += 2 * channels;
             pairs += 8;
         }
@@ -197,8 +189,8 @@ TVM_INLINE void tvm_depthwise_3x3_dsp(const struct tvm_depthwise_dsp *depthwise,
             q = pairs[line + 8];
             upper = TVM_COLUMN_UPPER(upper, p, q, w2, v2);
             lower = TVM_COLUMN_LOWER(lower, p, q, w2, v2);
-            tvm_depthwise_output(depthwise, &how, lower, channel, form, limited, to + below);
-            tvm_depthwise_output(depthwise, &how, upper, channel, form, limited, to);
+            tvm_depthwise_output(depthwise, &how, lower, form, limited, to + below);
+            tvm_depthwise_output(depthwise, &how, upper, form, limited, to);
             pairs += 4;
         }
         pairs += 4 * (columns - width);
@@ -208,9 +200,8 @@ TVM_INLINE void tvm_depthwise_3x3_dsp(const struct tvm_depthwise_dsp *depthwise,
 
 /* 3x3, stride 2: one output at a time. Parameters as above. */
 TVM_INLINE void tvm_depthwise_3x3_stride_2_dsp(const struct tvm_depthwise_dsp *depthwise,
-                                               const int32_t *pairs, const int32_t *parameters,
-                                               int32_t channel, int32_t rows, int8_t *output,
-                                               const int32_t columns, const int32_t width,
+                                               const int32_t *pairs, const int32_t *parameters, int32_t rows,
+                                               int8_t *output, const int32_t columns, const int32_t width,
                                                const int32_t channels, const int32_t form, const bool limited)
 {
     const int32_t line = 4 * columns;
@@ -222,11 +213,8 @@ TVM_INLINE void tvm_depthwise_3x3_stride_2_dsp(const struct tvm_depthwise_dsp *d
     const int32_t v2 = tvm_odd_bytes(parameters[2]);
     const int32_t bias = parameters[3];
     const int32_t *rest = parameters + 4;
-    struct tvm_form_dsp how = {0, 0, 0};
+    const struct tvm_form_dsp how = tvm_next_form_dsp(&rest, form);
 
-    if (form != TVM_ANY) {
-        how = tvm_next_form_dsp(&rest, form);
-    }
     for (; rows > 0; rows--) {
         int32_t p = pairs[0];
         int32_t q = pairs[line];
@@ -236,7 +224,7 @@ TVM_INLINE void tvm_depthwise_3x3_stride_2_dsp(const struct tvm_depthwise_dsp *d
             p = pairs[8];
             q = pairs[line + 8];
             sum = TVM_COLUMN_UPPER(sum, p, q, w2, v2);
-            tvm_depthwise_output(depthwise, &how, sum, channel, form, limited, output);
+            tvm_depthwise_output(depthwise, &how, sum, form, limited, output);
             output += channels;
             pairs += 8;
         }
@@ -248,22 +236,18 @@ TVM_INLINE void tvm_depthwise_3x3_stride_2_dsp(const struct tvm_depthwise_dsp *d
  * w[2i + 1] of a column of weights, zeros outside: bytes 1 and 3 for a window that begins in the upper row of
  * a pair, bytes 0 and 2 for one that begins in the lower row; the bias; then as those of tvm_gemm_dsp. */
 TVM_INLINE void tvm_depthwise_any_dsp(const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs,
-                                      const int32_t *parameters, int32_t channel, int32_t rows,
-                                      int8_t *output, const int32_t columns, const int32_t width,
-                                      const int32_t channels, const int32_t stride_height,
-                                      const int32_t stride_width, const int32_t dilation_width,
-                                      const int32_t taps, const int32_t kernel_width, const int32_t form,
-                                      const bool limited)
+                                      const int32_t *parameters, int32_t rows, int8_t *output,
+                                      const int32_t columns, const int32_t width, const int32_t channels,
+                                      const int32_t stride_height, const int32_t stride_width,
+                                      const int32_t dilation_width, const int32_t taps,
+                                      const int32_t kernel_width, const int32_t form, const bool limited)
 {
     const int32_t line = 4 * columns;
     const int32_t bias = parameters[taps * kernel_width];
     const int32_t next_row = width * channels;
     const int32_t *rest = parameters + taps * kernel_width + 1;
-    struct tvm_form_dsp how = {0, 0, 0};
+    const struct tvm_form_dsp how = tvm_next_form_dsp(&rest, form);
 
-    if (form != TVM_ANY) {
-        how = tvm_next_form_dsp(&rest, form);
-    }
     /* With stride 1 two rows at a time; a lower row too many is overwritten by the upper one. */
     for (int32_t row = 0; row < rows; row += stride_height == 1 ? 2 : 1) {
         const int32_t top = row * stride_height;
@@ -287,9 +271,9 @@ TVM_INLINE void tvm_depthwise_any_dsp(const struct tvm_depthwise_dsp *depthwise,
                 }
             }
             if (stride_height == 1) {
-                tvm_depthwise_output(depthwise, &how, lower, channel, form, limited, to + below);
+                tvm_depthwise_output(depthwise, &how, lower, form, limited, to + below);
             }
-            tvm_depthwise_output(depthwise, &how, upper, channel, form, limited, to);
+            tvm_depthwise_output(depthwise, &how, upper, form, limited, to);
             to += channels;
             from += 4 * stride_width;
         }

@@ -36,14 +36,13 @@ typedef void (*tvm_plane_pair)(const struct tvm_depthwise_pair *depthwise, const
 
 struct tvm_depthwise_pair {
     tvm_plane_pair plane;
-    const int8_t *weights;              /* of each channel, row by row */
-    const int32_t *parameters;          /* of each channel: bias, 65537 * bias - 32768 * runs, the form's */
-    int32_t words;                      /* parameters of a channel */
-    int32_t band;                       /* rows of the output that are packed together */
-    int32_t columns;                    /* of the padded image */
+    const int8_t *weights;     /* of each channel, row by row */
+    const int32_t *parameters; /* of each channel: bias, 65537 * bias - 32768 * runs, the form's */
+    int32_t words;             /* parameters of a channel */
+    int32_t band;              /* rows of the output that are packed together */
+    int32_t columns;           /* of the padded image */
     int32_t channels;
-    int32_t low, high;                  /* least and largest output */
-    const struct tvm_rescaling_s8 *how; /* for TVM_ANY_PAIR */
+    int32_t low, high; /* least and largest output */
 };
 
 /* The body of a tvm_plane_pair for known numbers: `lines` of `taps` weights, both with their steps in the
@@ -90,13 +89,8 @@ TVM_INLINE void tvm_depthwise_rows_pair(const struct tvm_depthwise_pair *depthwi
             }
             sum0 = (int32_t)(total - (upper << 16));
             sum1 = (int32_t)upper;
-            if (form == TVM_ANY_PAIR) {
-                output[below] = (int8_t)depthwise->how->rescale(depthwise->how, sum1, channel);
-                *output = (int8_t)depthwise->how->rescale(depthwise->how, sum0, channel);
-            } else {
-                output[below] = tvm_output_pair(&how, sum1, form, limited);
-                *output = tvm_output_pair(&how, sum0, form, limited);
-            }
+            output[below] = tvm_output_pair(&how, sum1, form, limited);
+            *output = tvm_output_pair(&how, sum0, form, limited);
             output += channels;
             at += move;
         }

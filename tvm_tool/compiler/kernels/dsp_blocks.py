@@ -18,10 +18,10 @@ GEMV = "const struct tvm_gemm_dsp *gemm, int32_t depth, const int8_t *input, voi
 GATHER = "const int8_t *const *rows, int32_t x, int32_t piece_step, int32_t *to"
 PLANE = (
     "const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs, const int32_t *parameters, "
-    "int32_t channel, int32_t rows, int8_t *output"
+    "int32_t rows, int8_t *output"
 )
 POSITION = "const struct tvm_direct_dsp *direct, const int8_t *const *taps, int8_t *output"
-PLANE_ARGUMENTS = "depthwise, pairs, parameters, channel, rows, output"
+PLANE_ARGUMENTS = "depthwise, pairs, parameters, rows, output"
 
 STEP, PASS = 14, 5
 """Instructions of a step of the products, and of what a pass of their loop adds."""

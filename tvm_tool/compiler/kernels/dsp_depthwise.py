@@ -54,16 +54,16 @@ def depthwise(layer: QLayer, need: Need) -> Driver:
     block = blocks.plane(name, function, ", ".join(map(str, numbers)), finish)
     parameters = np.concatenate([words, finish.bias[:, None], finish.words], axis=1)
     fields = [next(iter(block)), "@parameters@", parameters.shape[1], columns, layer.output[1], channels]
-    fields += [rows, taps, finish.low, finish.high, finish.pointer]
+    fields += [rows, taps, finish.low, finish.high]
     declaration = f"static const struct tvm_depthwise_dsp depthwise = {{{', '.join(map(str, fields))}}};"
     call = f"tvm_depthwise_s8_dsp(&window, &depthwise, {layer.x.zero_point}, input, output, scratch);"
     return Driver(
         kernel="depthwise_3x3_dsp" if square else "depthwise_dsp",
-        body="\n".join([window_of(layer), *finish.declaration, declaration, call]),
-        constants={"parameters": int32(parameters), **finish.constants},
+        body="\n".join([window_of(layer), declaration, call]),
+        constants={"parameters": int32(parameters)},
         scratch=_pairs(layer, taps, rows) * columns * GROUP * WORD,
         in_place=rows == layer.output[0] and math.prod(layer.output) <= math.prod(layer.input),
-        runtime=("tvm_depthwise_dsp.c", "tvm_finish_dsp.c", "tvm_rescale_s8.c"),
+        runtime=("tvm_depthwise_dsp.c",),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_depthwise_dsp.h", "tvm_kernels_dsp.h"),
         blocks=block,

@@ -10,7 +10,7 @@ from ..layers import Array, Driver, Need
 from ..quantized_layers import QConv2D, QLayer
 from .declined import DeclinedError
 from .dsp_packing import int32
-from .pair_packing import RUNTIME, block_text, finish_rounded_down, literals, longest_runs, starts
+from .pair_packing import block_text, finish_rounded_down, literals, longest_runs, starts
 from .q_common import window_of
 
 WORD = 4
@@ -54,14 +54,13 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
     parameters = np.concatenate([starts(finish.bias, count), finish.words], axis=1)
     rows = _band(layer, columns)
     fields = [name, "@weights@", "@parameters@", parameters.shape[1], rows, columns, channels]
-    fields += [finish.low, finish.high, finish.pointer]
+    fields += [finish.low, finish.high]
     call = f"tvm_depthwise_s8_pair(&window, &depthwise, {layer.x.zero_point}, input, output, scratch);"
     return Driver(
         kernel="depthwise_pair",
         body="\n".join(
             [
                 window_of(layer),
-                *finish.declaration,
                 f"static const struct tvm_depthwise_pair depthwise = {{{', '.join(map(str, fields))}}};",
                 call,
             ]
@@ -69,11 +68,10 @@ def depthwise(layer: QLayer, _need: Need) -> Driver:
         constants={
             "weights": matrix.astype(np.int8).ravel(),
             "parameters": int32(parameters),
-            **finish.constants,
         },
         scratch=_rows_under(layer, rows) * columns * WORD,
         in_place=rows == layer.output[0] and layer.input == layer.output,
-        runtime=("tvm_depthwise_pair.c", *RUNTIME),
+        runtime=("tvm_depthwise_pair.c",),
         macs=int(layer.batch * layer.output[0] * layer.output[1] * layer.weights.size),
         headers=("tvm_depthwise_pair.h", "tvm_kernels_pair.h"),
         blocks=block,
