@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.unit.onnx_models import Net, largest_error, load, operators, random_data, run, same, text
+from tvm_tool.compiler.frontend.onnx_rewrites import REWRITES, TABLES
 from tvm_tool.compiler.frontend.onnx_rewrites_ngrams import tf_idf
 from tvm_tool.compiler.frontend.onnx_rewrites_signal import inverse_of_real
 
@@ -123,3 +124,19 @@ def test_deformed_windows(tmp_path: Path) -> None:
     model = load(net.model(bent, net.op("Conv", x, w, b, **shared)), tmp_path)
     got, want = run(model.proto, random_data(model.proto))
     assert largest_error([want], [got]) < 1e-5
+
+
+def test_no_rewrite_hides_another() -> None:
+    assert sum(map(len, TABLES)) == len(REWRITES)
+
+
+@pytest.mark.parametrize("axes", [None, [1], [-1, 0]], ids=str)
+def test_a_pad_with_a_number_that_comes_in(axes: list[int] | None, tmp_path: Path) -> None:
+    """The importer takes only constants to fill with."""
+    net = Net(19)
+    x, fill = net.input(2, 5), net.input(name="fill")
+    amounts = [1, 0, 2, 3] if axes is None or len(axes) == 2 else [2, 1]
+    more = [] if axes is None else [net.constant(np.array(axes, np.int64))]
+    padded = net.op("Pad", x, net.constant(np.array(amounts, np.int64)), fill, *more)
+    model = same(net.model(padded), tmp_path)
+    assert operators(model).count("Where") == 1

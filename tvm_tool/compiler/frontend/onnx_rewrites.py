@@ -11,6 +11,7 @@ from onnx import NodeProto
 from . import (
     onnx_rewrites_index,
     onnx_rewrites_numbers,
+    onnx_rewrites_pad,
     onnx_rewrites_recurrent,
     onnx_rewrites_signal,
     onnx_rewrites_windows,
@@ -24,15 +25,19 @@ from .onnx_rewrites_ngrams import tf_idf
 Rewrite = Callable[[Emitter], bool]
 """Emits what replaces the emitter's node. False, and nothing emitted, if the node may stay."""
 
+TABLES: tuple[Mapping[str, Rewrite], ...] = (
+    onnx_rewrites_numbers.REWRITES,
+    onnx_rewrites_index.REWRITES,
+    onnx_rewrites_pad.REWRITES,
+    onnx_rewrites_recurrent.REWRITES,
+    onnx_rewrites_signal.REWRITES,
+    onnx_rewrites_windows.REWRITES,
+    {"TfIdfVectorizer": tf_idf},
+)
+"""No operator is in two of them."""
+
 REWRITES: Mapping[str, Rewrite] = MappingProxyType(
-    {
-        **onnx_rewrites_numbers.REWRITES,
-        **onnx_rewrites_index.REWRITES,
-        **onnx_rewrites_recurrent.REWRITES,
-        **onnx_rewrites_signal.REWRITES,
-        **onnx_rewrites_windows.REWRITES,
-        "TfIdfVectorizer": tf_idf,
-    }
+    {name: rule for table in TABLES for name, rule in table.items()}
 )
 
 BODIES = frozenset({"Attention", "RMSNormalization"})

@@ -1,4 +1,4 @@
-"""Operators that work on positions: running sums, ranks, scattering, mirroring."""
+"""Operators that work on positions: running sums, ranks, scattering."""
 
 from __future__ import annotations
 
@@ -229,37 +229,12 @@ def _space_to_depth(emit: Emitter) -> bool:
     return True
 
 
-MODES = ("edge", "reflect", "wrap")
-"""Pads whose numbers stand in their input already, as ONNX and numpy call them."""
-
-
-def _pad(emit: Emitter) -> bool:
-    """What repeats dequantised numbers at the borders picks them: then the integers can be picked."""
-    node, source = emit.node, emit.node.input[0]
-    amounts, axes = emit.value(1), emit.value(3)
-    mode = attributes(node).get("mode", "constant")
-    made = emit.graph.producers().get(source)
-    is_quantised = made is not None and made.op_type == "DequantizeLinear"
-    if not is_quantised or mode not in MODES or amounts is None or (amounts < 0).any():
-        return False
-    shape = emit.graph.shape(source)
-    listed = range(len(shape)) if axes is None else [int(axis) % len(shape) for axis in axes]
-    value = source
-    for axis, before, after in zip(listed, *np.split(amounts, 2), strict=True):
-        if before or after:
-            places = np.pad(np.arange(shape[axis]), (before, after), mode=mode)
-            value = emit("Gather", value, emit.constant(places), axis=axis)
-    emit("Identity", value, output=node.output[0])
-    return True
-
-
 REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
     {
         "Col2Im": _col2im,
         "CumProd": _cumulate,
         "CumSum": _cumulate,
         "OneHot": _one_hot,
-        "Pad": _pad,
         "Scatter": _scatter_elements,
         "ScatterElements": _scatter_elements,
         "ScatterND": _scatter_nd,

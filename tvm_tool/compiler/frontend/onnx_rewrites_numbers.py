@@ -9,10 +9,7 @@ import numpy as np
 from onnx import TensorProto
 
 from .onnx_emit import Emitter
-from .onnx_graph import attributes, elements
-
-MOST_MASKED = 16 * 1024
-"""Tensors of at most so many elements are padded through a mask: it is as large as they are."""
+from .onnx_graph import attributes
 
 
 def _pow(emit: Emitter) -> bool:
@@ -149,30 +146,6 @@ def _eye_like(emit: Emitter) -> bool:
     return True
 
 
-def _pad(emit: Emitter) -> bool:
-    """The importer wants a constant to fill with."""
-    node = emit.node
-    values = attributes(node)
-    shape = emit.graph.shape(node.output[0])
-    if values.get("mode", "constant") != "constant" or not emit.input(2) or emit.value(2) is not None:
-        return False
-    pads, given = emit.value(1), emit.value(3)
-    rank = len(shape)
-    if pads is None or (emit.input(3) and given is None) or elements(shape) > MOST_MASKED:
-        return False
-    axes = range(rank) if given is None else [int(a) % rank for a in given]
-    widths = np.zeros((rank, 2), np.int64)
-    for axis, begin, end in zip(axes, pads[: len(pads) // 2], pads[len(pads) // 2 :], strict=True):
-        widths[axis] = begin, end
-    if (widths < 0).any():
-        return False
-    inside = np.pad(np.ones(emit.graph.shape(node.input[0]), np.bool_), widths)
-    padded = emit("Pad", node.input[0], emit.constant(widths.T.ravel()))
-    fill = emit.reshape(node.input[2], [1])
-    emit("Where", emit.constant(inside, np.bool_), padded, fill, output=node.output[0])
-    return True
-
-
 REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
     {
         "BitShift": _bit_shift,
@@ -182,7 +155,6 @@ REWRITES: Mapping[str, Callable[[Emitter], bool]] = MappingProxyType(
         "IsInf": _is_inf,
         "LpNormalization": _lp_normalization,
         "Mod": _mod,
-        "Pad": _pad,
         "Pow": _pow,
         "ReduceMax": _reduce_bool,
         "ReduceMin": _reduce_bool,
