@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.host import STRICT
+from tvm_tool.compiler.output import runtime_files
+from tvm_tool.kernel_file import RUNTIME_SOURCES
 from tvm_tool.paths import runtime_dir
 
 KERNELS = sorted(file for kind in ("f32", "s8", "dsp") for file in runtime_dir().glob(f"tvm_*_{kind}.c"))
@@ -39,3 +41,12 @@ def test_all_kernels_fit_into_one_file(core: str, order: int, tmp_path: Path) ->
         tmp_path / "k.o",
     ]
     subprocess.run(command, check=True)
+
+
+def test_only_headers_that_are_included_come_along() -> None:
+    plain = {file.name for file in runtime_files(RUNTIME_SOURCES, [])}
+    assert plain == {*RUNTIME_SOURCES, "tvm_aot.h", "tvm_platform.h"}
+    dense = {file.name for file in runtime_files(["tvm_dense_s8.c"], ['#include "model.h"\n'])}
+    assert {"tvm_dense_s8.c", "tvm_kernels_s8.h"} <= dense
+    assert not {name for name in dense if name.endswith(("_mve.h", "_armv6m.h"))}
+    assert "tvm_simd_mve.h" in {file.name for file in runtime_files([], ['#include "tvm_kernels_mve.h"\n'])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -33,7 +34,7 @@ def write_outputs(folder: Path, compiled: Compiled, with_runtime: bool) -> list[
     try:
         names = []
         if with_runtime:
-            for source in runtime_files(compiled.runtime):
+            for source in runtime_files(compiled.runtime, compiled.files.values()):
                 shutil.copyfile(source, staging / source.name)
                 names.append(source.name)
         for name, content in compiled.binaries.items():
@@ -64,7 +65,21 @@ def _place(made: Path, place: Path) -> None:
         made.replace(place)
 
 
-def runtime_files(needed: tuple[str, ...]) -> list[Path]:
-    """The runtime's C files in `needed` and every header of the runtime."""
+def runtime_files(needed: Iterable[str], texts: Iterable[str]) -> list[Path]:
+    """The runtime's C files in `needed`, and its headers that these or C `texts` include."""
     folder = runtime_dir()
-    return sorted(folder.glob("*.h")) + [folder / name for name in needed]
+    found = [folder / name for name in needed]
+    headers: set[Path] = set()
+    waiting = [*texts, *(_read(file) for file in found)]
+    while waiting:
+        included = {
+            folder / name for name in re.findall(r'^#include "(\w+\.h)"', waiting.pop(), re.MULTILINE)
+        }
+        new = {header for header in included - headers if header.is_file()}
+        headers |= new
+        waiting += map(_read, new)
+    return [*sorted(headers), *found]
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -49,6 +49,7 @@ class Session:
         self._return_address = image.entry & ~1
         self.read = gdb.read_memory
         self.write = gdb.write_memory
+        self.monitor = gdb.monitor
         processor.start(gdb, self._return_address)
         self._reach(stop, start_timeout)
         # From here on the firmware itself does not go on: no interrupt may come between the calls.
