@@ -5,8 +5,8 @@
 #include "tvm_blocks_f32.h"
 
 /* Copies one window, zeros where it is padding. */
-static void gather(const struct tvm_window *window, const float *image, int32_t out_y, int32_t out_x,
-                   float *row)
+static void gather_f32(const struct tvm_window *window, const float *image, int32_t out_y, int32_t out_x,
+                       float *row)
 {
     const int32_t width = window->input_width;
     const int32_t channels = window->input_channels;
@@ -41,7 +41,7 @@ void tvm_conv2d_thin_f32(const struct tvm_window *window, const float *TVM_RESTR
     for (int32_t image = 0; image < window->batch; image++) {
         for (int32_t out_y = 0; out_y < window->output_height; out_y++) {
             for (int32_t out_x = 0; out_x < window->output_width; out_x++) {
-                gather(window, input, out_y, out_x, columns + count * depth);
+                gather_f32(window, input, out_y, out_x, columns + count * depth);
                 if (++count == 4) {
                     tvm_gemm_f32(&gemm, rows, 0, weights, bias, output, 4);
                     output += 4 * channels;
