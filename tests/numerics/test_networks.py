@@ -12,6 +12,7 @@ import pytest
 
 from tests.models import mlperf_tiny
 from tests.support.host import HostModel, build, error_of
+from tests.unit.onnx_models import Net
 
 TOLERANCE = 1e-5
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
@@ -49,6 +50,24 @@ def test_mlperf_tiny(name: str, tmp_path: Path) -> None:
     assert plan.bytes == plan.lower_bound <= workspace
     transposes = [c for c in built.compiled.program.calls if "transpose" in c.operator]
     assert len(transposes) <= 1, "one at the input at most"
+
+
+def test_every_layer_is_named_after_a_node_of_the_model(tmp_path: Path) -> None:
+    """Also where the importer makes several steps of a node: a bias, transposed weights, unused outputs."""
+    net = Net(17)
+    data = net.op("Conv", net.input(1, 3, 6, 6), net.weight(4, 3, 3, 3), net.weight(4))
+    data = net.op("LayerNormalization", data, net.positive(4), net.weight(4))
+    data = net.op("Gemm", net.op("Flatten", data), net.weight(5, 64), net.weight(5), transB=1)
+    model = net.model(net.op("Softmax", data))
+    for node in model.graph.node:
+        node.name = f"the {node.op_type}"
+    layers = check(model, tmp_path).metadata["layers"]
+    assert {layer["operator"]: layer["name"] for layer in layers if layer["operator"] != "transpose"} == {
+        "conv2d 3x3": "the Conv",
+        "layer_norm": "the LayerNormalization",
+        "dense": "the Gemm",
+        "softmax": "the Softmax",
+    }
 
 
 def test_digits(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from .frontend.onnx_model import OnnxModel
 from .halves import as_stored, as_words, name_halves, word_dtype
 from .layers import Need
 from .linearise import linearise
-from .origins import find_origins
+from .origins import find_origins, name_steps
 from .passes.constant_channels import drop_constant_channels
 from .passes.generic import fuse_tir, lower_rest
 from .passes.integer import LeftInFloat, lower_integers
@@ -59,7 +59,7 @@ def lower(
         plain: what TVM's own lowering gives, without our kernels, layout and loops: for comparisons.
     """
     nodes = [node.name for node in model.proto.graph.node]
-    module = _import(model)
+    module = name_steps(_import(model))
     _check_types(model, module)
     layers = LayerTable()
     left_in_float: list[LeftInFloat] = []

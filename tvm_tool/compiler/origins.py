@@ -1,4 +1,4 @@
-"""Where fused TIR functions come from in the model."""
+"""Where layers and fused TIR functions come from in the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import tvm
 from tvm import relax
 
-from .relax_graph import bindings
+from .relax_graph import Builder, Expr, Var, bindings, rewrite
 from .tvm_internals import node_of
 
 
@@ -24,6 +24,23 @@ class Origin:
 def plain_operator(symbol: str) -> str:
     """Name of an operator without what TVM puts around it: ``tir_sigmoid1`` is ``sigmoid``."""
     return re.sub(r"(?<=[a-z])\d+$", "", symbol.removeprefix("tir_"))
+
+
+def name_steps(module: tvm.IRModule) -> tvm.IRModule:
+    """Name what the importer computes on the way to a node's result after that node as well."""
+    nodes: dict[Var, int] = {}
+    following: int | None = None
+    for var, _ in reversed(list(bindings(module["main"]))):
+        node = node_of(var.name)
+        following = following if node is None else node
+        if node is None and following is not None:
+            nodes[var] = following
+
+    def visit(builder: Builder, var: Var, value: Expr) -> Expr | None:
+        is_step = var in nodes and isinstance(value, relax.Call)
+        return builder.emit(value, name_hint=f"n{nodes[var]}_") if is_step else None
+
+    return rewrite(module, visit)
 
 
 def find_origins(module: tvm.IRModule) -> dict[str, Origin]:

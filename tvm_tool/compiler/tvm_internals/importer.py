@@ -58,7 +58,14 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         if op_name in _EXTREMES and _are_two_floats(inputs):
             return self.bb.emit(_EXTREMES[op_name](inputs[0], inputs[1]))
         result = super()._convert_operator(op_name, inputs, attrs, opset)
-        return self.bb.emit(result) if isinstance(result, relax.Call) else result
+        if isinstance(result, relax.Tuple):
+            return relax.Tuple([self._named(part) for part in result.fields])
+        return self._named(result)
+
+    def _named(self, value: Any) -> Any:
+        # What the builder has named itself is an intermediate step to it.
+        is_step = isinstance(value, relax.Var) and value.name.startswith("lv")
+        return self.bb.emit(value) if is_step or isinstance(value, relax.Call) else value
 
 
 def _pad(inputs: Any, attrs: Any) -> Any:
