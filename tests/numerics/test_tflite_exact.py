@@ -62,6 +62,9 @@ def test_the_bytes_are_those_of_tflm(name: str, tmp_path: Path) -> None:
     assert len(wanted) == 4
     samples = [{source["name"]: pattern(p, source["bytes"]).reshape(source["shape"])} for p in range(4)]
     assert [one[0].tobytes().hex() for one in built.run(samples)] == wanted
+    # Layers are called after the tensors that they compute.
+    tensors = {tensor.name for tensor in read_tflite(path).tensors}
+    assert {layer["name"] for layer in built.metadata["layers"]} <= tensors
 
 
 @dataclass(frozen=True)

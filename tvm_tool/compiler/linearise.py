@@ -201,13 +201,14 @@ class _Lineariser:
         return output
 
     def _comment(self, node: int | None, description: str, layer: Layer | QLayer, driver: Driver) -> str:
-        shapes = shape_text(layer)
+        # TFLite joins the names of all that it fused.
+        name = self._node_name(node).split(";", maxsplit=1)[0]
         return ", ".join(
             part
             for part in (
-                self._node_name(node) and f'"{self._node_name(node)}"',
+                name and f'"{name}"',
                 description,
-                shapes,
+                shape_text(layer),
                 f"{driver.macs:,} MACs" if driver.macs else "",
                 f"kernel {driver.kernel}" + (f" ({driver.declined})" if driver.declined else ""),
             )

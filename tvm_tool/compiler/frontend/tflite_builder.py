@@ -204,7 +204,13 @@ class Builder:
                 f"it is computed in {how}", where=tensor.label, expected="int8 or uint8 with one scale"
             )
         parameters = self.parameters(tensor, tensor.scales, self.names[tensor.index])
-        return self.node("QuantizeLinear", [value, *parameters], f"{op.name}/quantize")
+        numbers = self.node("QuantizeLinear", [value, *parameters], f"{op.name}/quantize")
+        # The integer layer is called after the node that it ends with.
+        for node in self.graph.nodes:
+            if node.name == op.name and node.op_type != "QuantizeLinear":
+                node.name = f"{op.name}/real"
+        self.graph.nodes[-1].name = op.name
+        return numbers
 
     def activation(self, op: Operator, value: str) -> str:
         code = int(op.options.get("FusedActivationFunction", 0))
