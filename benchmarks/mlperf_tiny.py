@@ -1,7 +1,7 @@
 """The int8 models of MLPerf Tiny on every core: exact instructions, flash and RAM of whole images.
 
     python benchmarks/mlperf_tiny.py [--models DIR] [--boards BOARD,...] [--optimize speed|size]
-                                     [--layers] [--write] [kws vww ic ad sww]
+                                     [--winograd VALUE] [--layers] [--write] [kws vww ic ad sww]
 
 Every image is built as the demo is, runs in its board's emulator, and must give the recorded bytes for four
 inputs before anything is printed. --layers prints the instructions of each layer; --write puts the tables
@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -61,18 +62,18 @@ class Counted:
     cycles_between: tuple[int, ...] = ()
 
 
-def measure(models: Path, short: str, board: str, optimize: str, layers: bool) -> Row:
+def measure(models: Path, short: str, board: str, layers: bool, **options: Any) -> Row:
     """Build the model, check its bytes, and count."""
     with tempfile.TemporaryDirectory() as folder:
         path = models / f"{FILES[short]}.tflite"
-        plain = build_firmware(path, board, Path(folder, "plain"), optimize, name=short)
+        plain = build_firmware(path, board, Path(folder, "plain"), name=short, **options)
         counted = run(plain, models, short, [])
         found: list[Layer] = []
         if layers:
             flags = ["-DTVM_PROFILE_LAYERS"]
             Path(folder, "hooked").mkdir()
             Path(folder, "hooked", "hooks.c").write_text(HOOKS_TEXT, encoding="utf-8")
-            hooked = build_firmware(path, board, Path(folder, "hooked"), optimize, flags=flags, name=short)
+            hooked = build_firmware(path, board, Path(folder, "hooked"), flags=flags, name=short, **options)
             inside = run(hooked, models, short, HOOKS)
             calls = hooked.compiled.program.calls
             assert len(inside.passed) == 2 * len(calls)
@@ -146,16 +147,18 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=os.environ.get("TVM_TOOL_MODELS"))
     parser.add_argument("--boards", default=",".join(BOARDS))
     parser.add_argument("--optimize", default="speed", choices=["speed", "size"])
+    parser.add_argument("--winograd", default="false")
     parser.add_argument("--layers", action="store_true")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.names if name not in FILES]
     if unknown or arguments.models is None:
         parser.error(f"there is no model '{unknown[0]}'" if unknown else "name the models' folder: --models")
+    options = {"optimize": arguments.optimize, "winograd": arguments.winograd}
     rows: dict[tuple[str, str], Row] = {}
     for board in arguments.boards.split(","):
         for short in arguments.names:
-            row = measure(arguments.models, short, board, arguments.optimize, arguments.layers)
+            row = measure(arguments.models, short, board, arguments.layers, **options)
             rows[board, short] = row
             print(f"{board:12} {short:4} {_counts(row)} {row.flash:9,} {row.ram:9,}", flush=True)
             for layer in row.layers:

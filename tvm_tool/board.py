@@ -103,6 +103,10 @@ class Board:
             raise BoardError(f"there is no memory region '{name}'", file=self.file, remedy=remedy)
         return self.regions[name]
 
+    def budget_of(self, region: str) -> int:
+        """Bytes that an image may use of `region`: the limit, or all of it."""
+        return self.budget.get(region, self.region(region).length)
+
     def weights_section(self, symbol: str, region: str | None = None) -> str:
         """Section of a constant; an ordinary one where the board keeps its other constants.
 

@@ -26,7 +26,7 @@ class ModelOptions:
     name: str
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     optimize: str = "speed"
-    winograd: bool = False
+    winograd: str = "false"
     quantize: str = "none"
     calibration: Path | None = None
     io: str = "float"
@@ -182,6 +182,23 @@ def _write_bool(value: bool) -> str:
     return "true" if value else "false"
 
 
+def _read_spending(option: str, value: Any) -> str:
+    """``true``, ``false``, ``auto``, or bytes in digits."""
+    text = str(value).strip().lower()
+    size = re.match(r"([1-9]\d{0,9}) ?([km]?)\Z", text)
+    if text == "auto" or (size and text != "1"):
+        return text if size is None else str(int(size[1]) << {"k": 10, "m": 20}.get(size[2], 0))
+    try:
+        return _write_bool(_read_bool(option, value))
+    except OptionError:
+        raise OptionError(
+            f"'{value}' is not known",
+            where=f"option '{option}'",
+            expected="true, false, auto or a size like 32K",
+            remedy=did_you_mean(text, ("true", "false", "auto")),
+        ) from None
+
+
 OPTIONS: tuple[Option, ...] = (
     Option(
         "name",
@@ -210,10 +227,10 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "winograd",
-        "true|false",
+        "true|false|auto|BYTES",
         "Fewer products for int8 convolutions that are three wide, for 2.7 times their weights' flash.",
-        _read_bool,
-        _write_bool,
+        _read_spending,
+        str,
         "false",
     ),
     Option(

@@ -73,6 +73,7 @@ def compile_model(
     model = load_model(path, options.shapes, options.state)
 
     # TVM takes a second to load: only now, when the model is known to be good.
+    from .choose import spending_of
     from .emit import ModelSource, emit_files
     from .lower import lower, operators
 
@@ -86,7 +87,7 @@ def compile_model(
     names = interface_names(model.inputs, model.outputs)
     profile = options.rounding or default_profile(path)
     with naming(path), refusing():
-        program = lower(model, _need(options, board), *names, profile, plain)
+        program = lower(model, _need(options, board), *names, profile, plain, spending_of(options, board))
     for layer in program.left_in_float:
         progress(f"warning: {layer.node} is quantised in the model and computed in float: {layer.reason}")
     progress(f"plan {len(program.calls)} layers")
@@ -136,4 +137,4 @@ def _quantized(model: OnnxModel, options: ModelOptions, progress: Progress) -> Q
 def _need(options: ModelOptions, board: Board | None) -> Need:
     if board is None:
         return Need(optimize=options.optimize, fpu=True)
-    return Need(board.core.isa, board.core.fpu, options.optimize, options.winograd)
+    return Need(board.core.isa, board.core.fpu, options.optimize)

@@ -13,9 +13,7 @@ from tvm import relax
 from ..errors import UnsupportedError
 from .c_text import c_type
 from .describe import describe, shape_text
-from .kernels import drive
-from .kernels.integer import drive_integer
-from .layers import Array, Driver, Layer, Need
+from .layers import Array, Driver, Layer
 from .origins import Origin, plain_operator
 from .passes.generic import ALIASES
 from .passes.match_layers import LayerTable
@@ -32,7 +30,7 @@ Value = int | list[int]
 def linearise(
     module: tvm.IRModule,
     table: LayerTable,
-    need: Need,
+    drivers: Mapping[int, Driver],
     inputs: Sequence[tuple[str, str]],
     outputs: Sequence[tuple[str, str]],
     node_names: Sequence[str],
@@ -43,6 +41,7 @@ def linearise(
     """Turn ``main`` of `module` into a list of kernel calls.
 
     Args:
+        drivers: how each layer of `table` that is called is computed.
         inputs: name in the model and C name of each input; `outputs` likewise.
         node_names: names of the ONNX nodes, by index.
         origins: where each fused function comes from, by its name.
@@ -50,7 +49,7 @@ def linearise(
         states: name in the model, C name and initial value of each state; ``main`` takes them behind the
             inputs and returns their new values behind the outputs.
     """
-    return _Lineariser(module, table, need, node_names, origins, plain).run(inputs, outputs, states)
+    return _Lineariser(module, table, drivers, node_names, origins, plain).run(inputs, outputs, states)
 
 
 class _Lineariser:
@@ -58,13 +57,13 @@ class _Lineariser:
         self,
         module: tvm.IRModule,
         table: LayerTable,
-        need: Need,
+        drivers: Mapping[int, Driver],
         node_names: Sequence[str],
         origins: Mapping[str, Origin],
         plain: bool,
     ) -> None:
         self.plain = plain
-        self.module, self.table, self.need = module, table, need
+        self.module, self.table, self.drivers = module, table, drivers
         self.node_names, self.origins = node_names, origins
         self.tensors = TensorTable()
         self.calls: list[KernelCall] = []
@@ -158,10 +157,7 @@ class _Lineariser:
 
     def _layer_call(self, value: Expr, index: int) -> int:
         layer, node = self.table.layers[index], node_of(self.table.nodes[index])
-        if isinstance(layer, QLayer):
-            driver = drive_integer(layer, self.need)
-        else:
-            driver = drive(layer, self.need)
+        driver = self.drivers[index]
         number = len(self.calls)
         word, description = describe(layer)
         name = f"layer{number}_{word}"

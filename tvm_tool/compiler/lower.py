@@ -10,6 +10,7 @@ from onnx import ModelProto
 
 from ..errors import UnsupportedError
 from .c_names import state_names
+from .choose import NOTHING, Spending, choose_kernels
 from .frontend.onnx_model import OnnxModel
 from .halves import as_stored, as_words, name_halves, word_dtype
 from .layers import Need
@@ -50,12 +51,14 @@ def lower(
     outputs: Names,
     rounding: str = "onnx",
     plain: bool = False,
+    spending: Spending = NOTHING,
 ) -> Program:
     """Compile `model` to kernel calls.
 
     Args:
         inputs: name in the model and C name of each input; `outputs` likewise.
         rounding: profile of integer layers, see `quantized_layers`.
+        spending: flash for Winograd's products.
         plain: what TVM's own lowering gives, without our kernels, layout and loops: for comparisons.
     """
     nodes = [node.name for node in model.proto.graph.node]
@@ -75,7 +78,8 @@ def lower(
         (state.name, c_name, as_stored(state.initial))
         for state, c_name in zip(model.states, state_names(s.name for s in model.states), strict=True)
     ]
-    program = linearise(module, layers, need, inputs, outputs, nodes, origins, plain, states)
+    drivers = choose_kernels(layers.called_in(module), need, spending)
+    program = linearise(module, layers, drivers, inputs, outputs, nodes, origins, plain, states)
     left = [(node_of(one.variable), one.reason) for one in left_in_float]
     named = tuple(FloatLayer(nodes[i], reason) for i, reason in left if i is not None)
     program = name_halves(program, model.proto.graph)

@@ -22,15 +22,10 @@ def used_bytes(pieces: Sequence[Piece]) -> dict[str, int]:
     return dict(used)
 
 
-def budget_of(board: Board, region: str) -> int:
-    """Bytes that an image may use of `region`: the board's limit, or all of it."""
-    return board.budget.get(region, board.regions[region].length)
-
-
 def check_budget(elf: Path, pieces: Sequence[Piece], board: Board) -> None:
     """BudgetError if a region holds more than it may, with those who use most of it."""
     for region, used in used_bytes(pieces).items():
-        budget = budget_of(board, region)
+        budget = board.budget_of(region)
         if used > budget:
             raise BudgetError(
                 f"{used:,} bytes are {used - budget:,} more than the budget of {budget:,} bytes",

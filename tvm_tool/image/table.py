@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .budget import budget_of, used_bytes
+from .budget import used_bytes
 from .parts import order_of
 from .sizes import Piece
 
@@ -23,7 +23,7 @@ def size_table(title: str, pieces: Sequence[Piece], board: Board) -> str:
         cells[piece.part, piece.region] += piece.bytes
     parts = sorted({piece.part for piece in pieces}, key=order_of)
     rows = [(part, [_number(cells[part, region]) for region in regions]) for part in parts]
-    budgets = {region: budget_of(board, region) for region in regions}
+    budgets = {region: board.budget_of(region) for region in regions}
     shares = [f"{100 * used[region] / budgets[region]:.1f} %" for region in regions]
     totals = [
         ("total", [_number(used[region]) for region in regions]),

@@ -22,6 +22,8 @@ from .dsp_conv2d import ALIGN, WORD, gemm_of, macs_of, stays_behind
 from .dsp_packing import Finish, check_types, fast_finish_of, fours, in_order, int32
 from .q_common import window_of
 
+KERNEL = "conv2d_winograd_dsp"
+
 TWICE_SUM_BITS = 30
 """Twice a sum has to fit 32 bits."""
 
@@ -53,7 +55,7 @@ def conv2d_winograd(layer: QLayer, need: Need) -> Driver:
     block = blocks.winograd(depth // 2, channels, finish)
     call = f"tvm_conv2d_winograd_dsp(&window, &gemm, {layer.x.zero_point}, input, output, scratch);"
     return Driver(
-        kernel="conv2d_winograd_dsp",
+        kernel=KERNEL,
         body="\n".join(
             [window_of(layer), gemm_of(finish, next(iter(block)), height, 2 * depth, channels), call]
         ),

@@ -54,6 +54,11 @@ class LayerTable:
         out = relax.TensorType(shape, output_dtype(layer) if isinstance(layer, QLayer) else "float32")
         return relax.op.call_dps_packed(f"{SYMBOL}{len(self.layers) - 1}", data, out_ty=out)
 
+    def called_in(self, module: tvm.IRModule) -> dict[int, Layer | QLayer]:
+        """The layers that ``main`` of `module` calls, by index."""
+        found = (self.index_of(value) for _, value in bindings(module["main"]))
+        return {index: self.layers[index] for index in found if index is not None}
+
     def index_of(self, expr: Expr) -> int | None:
         """Index of the layer that `expr` calls, None if it calls none."""
         if op_name(expr) != "call_dps_packed":
