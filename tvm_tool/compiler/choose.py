@@ -7,7 +7,7 @@ that they add stays within a limit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from ..board import Board
@@ -63,9 +63,13 @@ def spending_of(options: ModelOptions, board: Board | None) -> Spending:
     return Spending(words[options.winograd] if options.winograd in words else int(options.winograd))
 
 
-def choose_kernels(layers: Layers, need: Need, spending: Spending = NOTHING) -> dict[int, Driver]:
-    """How each of a model's `layers` is computed."""
-    drivers = {index: _drive(layer, need) for index, layer in layers.items()}
+def choose_kernels(
+    layers: Layers, need: Need, spending: Spending = NOTHING, loose: Collection[int] = ()
+) -> dict[int, Driver]:
+    """How each of a model's `layers` is computed; the operand of those that are `loose` may lie anywhere."""
+    drivers = {
+        index: _drive(layer, replace(need, aligned=index not in loose)) for index, layer in layers.items()
+    }
     if spending == NOTHING:
         return drivers
     limit = spending.limit

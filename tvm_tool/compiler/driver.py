@@ -18,7 +18,7 @@ from .frontend.onnx_operators import check_operators
 from .frontend.onnx_quantization import interface_quantization
 from .frontend.onnx_refusals import check_refused, refusing
 from .layers import Need
-from .memory import plan_memory
+from .memory import plan_memory, with_room
 from .placement import check_regions, choose_places
 from .program import MemoryPlan, Program
 
@@ -87,11 +87,16 @@ def compile_model(
     names = interface_names(model.inputs, model.outputs)
     profile = options.rounding or default_profile(path)
     with naming(path), refusing():
-        program = lower(model, _need(options, board), *names, profile, plain, spending_of(options, board))
+        lowered = lower(model, _need(options, board), *names, profile, plain, spending_of(options, board))
+        program = lowered.program()
     for layer in program.left_in_float:
         progress(f"warning: {layer.node} is quantised in the model and computed in float: {layer.reason}")
     progress(f"plan {len(program.calls)} layers")
     plan = plan_memory(program, options.workspace_io)
+    if roomy := with_room(program, plan):
+        better = lowered.program(roomy)
+        if (larger := plan_memory(better, options.workspace_io)).bytes <= plan.bytes:
+            program, plan = better, larger
     with naming(path):
         weights, arena = choose_places(program, plan, options, board)
     progress("write")

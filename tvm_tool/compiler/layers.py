@@ -101,6 +101,8 @@ class Need:
     optimize: str = "speed"
     winograd: bool = False
     """Whether flash may be spent on weights for fewer products."""
+    aligned: bool = False
+    """Whether the first input lies at a multiple of 4 bytes; those of the caller need not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +121,9 @@ class Driver:
         headers: headers of ``runtime/`` that `body` and `blocks` need besides ``tvm_kernels.h``.
         blocks: C functions, text by name, that `body` names: all layers of a model share them.
         declined: why no faster kernel took the layer; empty if this is the fastest one.
+        over_input: whether ``scratch`` may begin where ``input`` does, if nobody needs that afterwards.
+        roomy: the same with more scratch and fewer instructions, and with the same constants; None if there
+            is no such thing.
     """
 
     kernel: str
@@ -131,3 +136,5 @@ class Driver:
     headers: tuple[str, ...] = ()
     blocks: Mapping[str, str] = field(default_factory=dict)
     declined: str = ""
+    over_input: bool = False
+    roomy: Driver | None = None

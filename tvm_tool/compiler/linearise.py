@@ -192,6 +192,9 @@ class _Lineariser:
                 in_place=(0,) if driver.in_place else (),
                 macs=driver.macs,
                 declined=driver.declined,
+                entry=index,
+                over_input=driver.over_input,
+                roomy=driver.roomy.scratch if driver.roomy else 0,
             )
         )
         return output
@@ -307,14 +310,14 @@ class _Lineariser:
 
 
 def _layer_parameters(driver: Driver, inputs: Sequence[str], output: str) -> tuple[str, ...]:
-    restrict = "" if driver.in_place else "TVM_RESTRICT "
+    restrict = "" if driver.in_place or driver.over_input else "TVM_RESTRICT "
     names = ["input"] if len(inputs) == 1 else [f"input{i}" for i in range(len(inputs))]
     parameters = [
         f"const {c_type(dtype)} *{restrict}{name}" for dtype, name in zip(inputs, names, strict=True)
     ]
     parameters.append(f"{c_type(output)} *{restrict}output")
     if driver.scratch:
-        parameters.append("uint8_t *TVM_RESTRICT scratch")
+        parameters.append(f"uint8_t *{'' if driver.over_input else 'TVM_RESTRICT '}scratch")
     return tuple(parameters)
 
 

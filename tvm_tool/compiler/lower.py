@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import tvm
 from onnx import ModelProto
@@ -13,7 +13,7 @@ from .c_names import state_names
 from .choose import NOTHING, Spending, choose_kernels
 from .frontend.onnx_model import OnnxModel
 from .halves import as_stored, as_words, name_halves, word_dtype
-from .layers import Need
+from .layers import Driver, Need
 from .linearise import linearise
 from .origins import find_origins, name_steps
 from .passes.constant_channels import drop_constant_channels
@@ -44,6 +44,27 @@ def operators() -> frozenset[str]:
     return onnx_operators() - set(" ".join(_NOT_FOR_C.values()).split())
 
 
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A model whose layers have kernels.
+
+    Attributes:
+        linearised: gives the program for a driver of each layer.
+        drivers: by index of the layer; by default those that need the least scratch.
+    """
+
+    linearised: Callable[[Mapping[int, Driver]], Program]
+    drivers: Mapping[int, Driver]
+
+    def program(self, roomy: Collection[int | None] = ()) -> Program:
+        """The program, in which the layers `roomy`, by index, take more scratch for fewer instructions."""
+        chosen = {
+            index: driver.roomy if index in roomy and driver.roomy else driver
+            for index, driver in self.drivers.items()
+        }
+        return self.linearised(chosen)
+
+
 def lower(
     model: OnnxModel,
     need: Need,
@@ -52,14 +73,14 @@ def lower(
     rounding: str = "onnx",
     plain: bool = False,
     spending: Spending = NOTHING,
-) -> Program:
+) -> Lowered:
     """Compile `model` to kernel calls.
 
     Args:
         inputs: name in the model and C name of each input; `outputs` likewise.
         rounding: profile of integer layers, see `quantized_layers`.
-        spending: flash for Winograd's products.
         plain: what TVM's own lowering gives, without our kernels, layout and loops: for comparisons.
+        spending: flash for Winograd's products.
     """
     nodes = [node.name for node in model.proto.graph.node]
     module = name_steps(_import(model))
@@ -78,12 +99,15 @@ def lower(
         (state.name, c_name, as_stored(state.initial))
         for state, c_name in zip(model.states, state_names(s.name for s in model.states), strict=True)
     ]
-    drivers = choose_kernels(layers.called_in(module), need, spending)
-    program = linearise(module, layers, drivers, inputs, outputs, nodes, origins, plain, states)
     left = [(node_of(one.variable), one.reason) for one in left_in_float]
     named = tuple(FloatLayer(nodes[i], reason) for i, reason in left if i is not None)
-    program = name_halves(program, model.proto.graph)
-    return replace(program, left_in_float=named)
+
+    def linearised(drivers: Mapping[int, Driver]) -> Program:
+        program = linearise(module, layers, drivers, inputs, outputs, nodes, origins, plain, states)
+        return replace(name_halves(program, model.proto.graph), left_in_float=named)
+
+    loose = layers.reading_inputs(module)
+    return Lowered(linearised, choose_kernels(layers.called_in(module), need, spending, loose))
 
 
 def _import(model: OnnxModel) -> tvm.IRModule:

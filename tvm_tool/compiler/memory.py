@@ -16,7 +16,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .program import CONSTANT, INPUT, OUTPUT, STATE, Buffer, MemoryPlan, Program
+from .program import CONSTANT, INPUT, INTERMEDIATE, OUTPUT, STATE, Buffer, MemoryPlan, Program
 
 ALIGN = 4
 SCRATCH_ALIGN = 16
@@ -28,12 +28,24 @@ MOVES, MOVE_WORK = 2000, 2_000_000
 
 @dataclass(frozen=True)
 class Item:
-    """Something to place: `bytes` at a multiple of `align`, alive from `first` to `last`."""
+    """Something to place: `bytes` at a multiple of `align`, alive from `first` to `last`.
+
+    At `last` it takes `grown` bytes, if that is more.
+    """
 
     bytes: int
     first: int
     last: int
     align: int = ALIGN
+    grown: int = 0
+
+    def at(self, time: int) -> int:
+        """Bytes in use at `time`."""
+        return 0 if not self.first <= time <= self.last else max(self.bytes, self.grown * (time == self.last))
+
+    def beside(self, other: Item) -> int:
+        """The most bytes in use while `other` is alive too."""
+        return self.grown if self.grown and other.first <= self.last <= other.last else self.bytes
 
 
 def place(items: Sequence[Item], order: Iterable[int]) -> tuple[list[int], int]:
@@ -48,25 +60,33 @@ def place(items: Sequence[Item], order: Iterable[int]) -> tuple[list[int], int]:
     for index in order:
         item = items[index]
         neighbours = sorted(
-            (offsets[p], offsets[p] + items[p].bytes)
+            (offsets[p], offsets[p] + items[p].beside(item), item.beside(items[p]))
             for p in placed
             if items[p].first <= item.last and item.first <= items[p].last
         )
-        offset = 0
-        for low, high in neighbours:
-            if low - offset >= item.bytes:
-                break
-            offset = max(offset, _up(high, item.align))
+        offset = _lowest(neighbours, item.align)
         offsets[index] = offset
         placed.append(index)
-        top = max(top, offset + item.bytes)
+        top = max(top, offset + max(item.bytes, item.grown))
     return offsets, top
+
+
+def _lowest(neighbours: Sequence[tuple[int, int, int]], align: int) -> int:
+    """The lowest offset at which no neighbour is met: where each begins, ends, and bytes needed beside it."""
+    offset = 0
+    while True:
+        start = offset
+        for low, high, size in neighbours:
+            if low - offset < size and offset < high:
+                offset = _up(high, align)
+        if offset == start:
+            return offset
 
 
 def lower_bound(items: Sequence[Item]) -> int:
     """The most bytes alive at one time."""
-    times = {item.first for item in items}
-    return max((sum(i.bytes for i in items if i.first <= t <= i.last) for t in times), default=0)
+    times = {item.first for item in items} | {item.last for item in items if item.grown}
+    return max((sum(i.at(t) for i in items) for t in times), default=0)
 
 
 def best_placement(items: Sequence[Item]) -> tuple[list[int], int]:
@@ -110,7 +130,7 @@ def _by_breadth(items: Sequence[Item]) -> list[int]:
     times = sorted({item.first for item in items})
 
     def load(t: int) -> int:
-        return sum(i.bytes for i in items if i.first <= t <= i.last)
+        return sum(i.at(t) for i in items)
 
     order: list[int] = []
     for time in sorted(times, key=lambda t: (-load(t), t)):
@@ -133,6 +153,7 @@ def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
     base = _up(state_bytes, SCRATCH_ALIGN)
     lives = _lifetimes(program, workspace_io)
     owner = _share_in_place(program, lives)
+    overlaid = _overlaid(program, lives, owner)
     items: list[Item] = []
     names: list[str] = []
     groups: list[list[int]] = []
@@ -142,12 +163,14 @@ def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
         members = [t for t in sorted(lives) if owner[t] == tensor]
         first = min(lives[t][0] for t in members)
         last = max(lives[t][1] for t in members)
-        items.append(Item(program.tensors[tensor].bytes, first, last, _align(program, tensor)))
+        grown = sum(program.calls[call].scratch[0] for call, over in overlaid.items() if over == tensor)
+        align = SCRATCH_ALIGN if grown else _align(program, tensor)
+        items.append(Item(program.tensors[tensor].bytes, first, last, align, grown))
         names.append(program.tensors[tensor].name)
         groups.append(members)
     scratch: list[tuple[int, int]] = []
     for call in program.calls:
-        for position, size in enumerate(call.scratch):
+        for position, size in enumerate(call.scratch if call.index not in overlaid else ()):
             items.append(Item(size, call.index, call.index, SCRATCH_ALIGN))
             names.append(f"scratch of layer {call.index}")
             scratch.append((call.index, position))
@@ -155,10 +178,16 @@ def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
     offsets = [base + offset for offset in offsets]
     tensor_offsets = states | {t: offsets[i] for i, members in enumerate(groups) for t in members}
     scratch_offsets = {key: offsets[len(groups) + i] for i, key in enumerate(scratch)}
+    scratch_offsets |= {(call, 0): tensor_offsets[over] for call, over in overlaid.items()}
     end = len(program.calls) - 1
     kept = [(program.tensors[index], offset) for index, offset in states.items()]
     buffers = tuple(Buffer(t.name, offset, t.bytes, 0, end) for t, offset in kept) + tuple(
         Buffer(names[i], offsets[i], item.bytes, item.first, item.last) for i, item in enumerate(items)
+    )
+    buffers += tuple(
+        Buffer(f"scratch of layer {i.last}", offset + i.bytes, i.grown - i.bytes, i.last, i.last)
+        for i, offset in zip(items, offsets, strict=True)
+        if i.grown > i.bytes
     )
     return MemoryPlan(
         tensor_offsets,
@@ -168,6 +197,19 @@ def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
         lower_bound=base + lower_bound(items) if items else state_bytes,
         state_bytes=state_bytes,
     )
+
+
+def with_room(program: Program, plan: MemoryPlan) -> set[int | None]:
+    """Layers that could have more scratch within `plan`: one at a time, each would fit."""
+    found = set()
+    for call in program.calls:
+        if call.roomy:
+            alive = sum(b.bytes for b in plan.buffers if b.first <= call.index <= b.last)
+            source = program.tensors[call.inputs[0]]
+            over = source.bytes if source.role == INTERMEDIATE else 0
+            if alive + max(0, call.roomy - over) <= plan.bytes:
+                found.add(call.entry)
+    return found
 
 
 def _place_states(program: Program) -> tuple[dict[int, int], int]:
@@ -228,6 +270,21 @@ def _share_in_place(program: Program, lives: dict[int, tuple[int, int]]) -> dict
             if not smaller or _most(program, lives, shared, life) < _most(program, lives, owner, life):
                 owner = shared
     return owner
+
+
+def _overlaid(program: Program, lives: dict[int, tuple[int, int]], owner: dict[int, int]) -> dict[int, int]:
+    """The owner of the memory in which the scratch of a call begins, by call: what lies there dies then."""
+    found = {}
+    for call in program.calls:
+        if not call.over_input or not call.scratch:
+            continue
+        over = owner.get(call.inputs[0])
+        if over is None or program.tensors[call.inputs[0]].role != INTERMEDIATE:
+            continue
+        last = max(lives[t][1] for t, o in owner.items() if o == over)
+        if last == call.index and owner.get(call.outputs[0]) != over:
+            found[call.index] = over
+    return found
 
 
 def _most(program: Program, lives: dict[int, tuple[int, int]], owner: dict[int, int], calls: range) -> int:

@@ -74,6 +74,9 @@ class KernelCall:
         constants: tensors that the function reads by name, by index.
         scratch: bytes of each scratch parameter.
         in_place: positions in `inputs` that the first output may overwrite.
+        entry: index of the layer that it computes, None for what is printed by TVM.
+        over_input: whether the scratch may begin where the first input does, if that is not needed any more.
+        roomy: bytes of scratch, which may begin there too, with which it would take fewer instructions.
     """
 
     index: int
@@ -88,6 +91,9 @@ class KernelCall:
     in_place: tuple[int, ...] = ()
     macs: int = 0
     declined: str = ""
+    entry: int | None = None
+    over_input: bool = False
+    roomy: int = 0
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,22 @@ TVM_INLINE int32_t *tvm_expand(int32_t *to, const int32_t step, const int8_t *fr
     return to;
 }
 
+/* The same side by side, from the last byte to the first: `to` may be where `from` is. */
+TVM_INLINE void tvm_expand_last_first(int32_t *to, const int8_t *from, int32_t count)
+{
+    int32_t at = count & ~3;
+
+    if (at < count) {
+        (void)tvm_expand(to + at / 2, 1, from + at, count - at);
+    }
+    while (at > 0) {
+        at -= 4;
+        const int32_t bytes = tvm_load_bytes(from + at);
+        tvm_put(to + at / 2, TVM_SXTB16(bytes));
+        tvm_put(to + at / 2 + 1, tvm_odd_bytes(bytes));
+    }
+}
+
 /* Expands two rows, their words in turns. */
 TVM_INLINE void tvm_expand_2(int32_t *to, const int8_t *from0, const int8_t *from1, int32_t count)
 {

@@ -71,7 +71,7 @@ TVM_INLINE int32_t tvm_output_dsp(const struct tvm_form_dsp *how, int32_t sum, c
     return limited ? tvm_limit_s8(value, low, high) : tvm_saturate_shifted(value, 0);
 }
 
-/* The outputs of one channel at both positions, and at one. */
+/* The outputs of one channel at both positions. */
 TVM_INLINE const int32_t *tvm_finish_2_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *p, int32_t sum0,
                                            int32_t sum1, const int32_t form, const bool limited,
                                            int8_t *output0, int8_t *output1)
@@ -82,15 +82,6 @@ TVM_INLINE const int32_t *tvm_finish_2_dsp(const struct tvm_gemm_dsp *gemm, cons
 
     *output0 = (int8_t)value0;
     *output1 = (int8_t)value1;
-    return p;
-}
-
-TVM_INLINE const int32_t *tvm_finish_1_dsp(const struct tvm_gemm_dsp *gemm, const int32_t *p, int32_t sum,
-                                           const int32_t form, const bool limited, int8_t *output)
-{
-    const struct tvm_form_dsp how = tvm_next_form_dsp(&p, form);
-
-    *output = (int8_t)tvm_output_dsp(&how, sum, form, limited, gemm->low, gemm->high);
     return p;
 }
 

@@ -14,7 +14,10 @@ GEMM = (
     "int8_t *output0, int8_t *output1"
 )
 GEMM_ARGUMENTS = "gemm, segments, start, output0, output1"
-GEMV = "const struct tvm_gemm_dsp *gemm, int32_t depth, const int8_t *input, void *output, void *scratch"
+GEMV = "const struct tvm_gemm_dsp *gemm, const int8_t *input, int8_t *output"
+GEMV_EXPANDED = (
+    "const struct tvm_gemm_dsp *gemm, int32_t depth, const int8_t *input, int8_t *output, void *scratch"
+)
 GATHER = "const int8_t *const *rows, int32_t x, int32_t piece_step, int32_t *to"
 PLANE = (
     "const struct tvm_depthwise_dsp *depthwise, const int32_t *pairs, const int32_t *parameters, "
@@ -47,12 +50,18 @@ def winograd(steps: int, channels: int, finish: Finish) -> Mapping[str, str]:
     return {name: _text(name, GEMM, f"tvm_winograd_2x4_dsp({GEMM_ARGUMENTS}, {numbers});")}
 
 
-def gemv(unroll: int, finish: Finish) -> Mapping[str, str]:
-    """Products for one position."""
-    name = f"gemv1x4_by{unroll}{'_alike' if finish.alike else ''}_{finish.name}"
-    numbers = f"{unroll}, {'true' if finish.alike else 'false'}, {finish.literals}"
-    call = f"tvm_gemv_1x4_dsp(gemm, depth, input, output, scratch, {numbers});"
-    return {name: _text(name, GEMV, call)}
+def gemv(kind: str, unroll: int, channels: int, finish: Finish) -> Mapping[str, str]:
+    """Products for one position; `kind` says how its inputs come: ``words``, ``bytes`` or ``loose_bytes``."""
+    whole = channels % 4 == 0
+    name = (
+        f"gemv1x4_{kind}_by{unroll}{'_alike' if finish.alike else ''}_{finish.name}{'' if whole else '_tail'}"
+    )
+    flags = ", ".join("true" if flag else "false" for flag in (whole, finish.alike))
+    numbers = f"{unroll}, {flags}, {finish.literals}"
+    if kind == "words":
+        call = f"tvm_gemv_1x4_expanded_dsp(gemm, depth, input, output, scratch, {numbers});"
+        return {name: _text(name, GEMV_EXPANDED, call)}
+    return {name: _text(name, GEMV, f"tvm_gemv_1x4_dsp(gemm, input, output, TVM_{kind.upper()}, {numbers});")}
 
 
 def gemm_wide(pair: bool, finish: Finish) -> Mapping[str, str]:

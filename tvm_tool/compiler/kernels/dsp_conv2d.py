@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from ..layers import Array, Driver, Need
@@ -33,9 +36,15 @@ MOST_OFFSET = 4095
 PASS = 8
 """Inputs that a pass of the products of one position takes."""
 
+FEW_CHANNELS = 16
+"""For so few, expanding the inputs of one position takes more than it saves."""
 
-def dense(layer: QLayer, _need: Need) -> Driver:
-    """Dense layers of one row, and convolutions that are one."""
+
+def dense(layer: QLayer, need: Need) -> Driver:
+    """Dense layers of one row, and convolutions that are one.
+
+    Inputs that are expanded once, in scratch, cost the least for many channels.
+    """
     product = layer if isinstance(layer, QDense) else as_dense(layer) if isinstance(layer, QConv2D) else None
     if product is None or product.rows != 1:
         raise DeclinedError("not one row")
@@ -46,22 +55,36 @@ def dense(layer: QLayer, _need: Need) -> Driver:
     unroll = next(n for n in (4, 2, 1) if passes % n == 0)
     matrix = np.zeros((channels, passes * PASS), np.int64)
     matrix[:, : fours(depth)] = in_order(product.weights)
-    block = blocks.gemv(unroll, finish)
-    return Driver(
+
+    def call(block: Mapping[str, str], arguments: str) -> str:
+        gemm = gemm_of(finish, "NULL", 1, passes * PASS, channels)
+        return f"{gemm}\n{next(iter(block))}(&gemm, {arguments});"
+
+    words = blocks.gemv("words", unroll, channels, finish)
+    expanding = Driver(
         kernel="dense_dsp",
-        body="\n".join(
-            [
-                gemm_of(finish, "NULL", 1, passes * PASS, channels),
-                f"{next(iter(block))}(&gemm, {depth}, input, output, scratch);",
-            ]
-        ),
+        body=call(words, f"{depth}, input, output, scratch"),
         constants=_constants(matrix, finish, once=finish.alike),
         scratch=passes * PASS // 2 * WORD,
         in_place=channels <= depth,
         macs=product.weights.size,
         headers=("tvm_gemv_dsp.h",),
-        blocks=block,
+        blocks=words,
+        over_input=True,
     )
+    if depth % PASS:
+        return expanding
+    read = blocks.gemv("bytes" if need.aligned else "loose_bytes", unroll, channels, finish)
+    direct = replace(
+        expanding,
+        kernel="dense_direct_dsp",
+        body=call(read, "input, output"),
+        scratch=0,
+        in_place=False,
+        blocks=read,
+        over_input=False,
+    )
+    return direct if channels <= FEW_CHANNELS else replace(direct, roomy=expanding)
 
 
 def pointwise(layer: QLayer, _need: Need) -> Driver:

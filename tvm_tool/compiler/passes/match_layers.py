@@ -26,11 +26,13 @@ from ..relax_graph import (
     constant,
     dtype_of,
     ints,
+    is_var,
     op_name,
     rewrite,
     shape_of,
     use_counts,
 )
+from .generic import ALIASES
 
 TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
@@ -58,6 +60,20 @@ class LayerTable:
         """The layers that ``main`` of `module` calls, by index."""
         found = (self.index_of(value) for _, value in bindings(module["main"]))
         return {index: self.layers[index] for index in found if index is not None}
+
+    def reading_inputs(self, module: tvm.IRModule) -> set[int]:
+        """Those of them whose first operand is an input of the model, perhaps in another shape."""
+        main = module["main"]
+        inputs: set[Expr] = set(main.params)
+        found = set()
+        for var, value in bindings(main):
+            index = self.index_of(value)
+            if index is not None and value.args[1].fields[0] in inputs:
+                found.add(index)
+            source = value.args[0] if f"relax.{op_name(value)}" in ALIASES else value
+            if is_var(source) and source in inputs:
+                inputs.add(var)
+        return found
 
     def index_of(self, expr: Expr) -> int | None:
         """Index of the layer that `expr` calls, None if it calls none."""
