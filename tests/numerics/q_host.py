@@ -41,18 +41,31 @@ static void case{index}(const void *const *inputs, void *result)
 
 SCRATCH = "\n    static uint8_t scratch[{}] __attribute__((aligned(16)));"
 
+MOVED = "\n    static uint8_t memory[{}] __attribute__((aligned(16)));"
+COPY = """
+    for (int32_t i = 0; i < {size}; i++) {{
+        ((volatile uint8_t *){memory})[{start} + i] = ((const uint8_t *)inputs[0])[i];
+    }}
+    input = (const {type} *)(const void *)({memory} + {start});"""
+
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "float32": "float"}
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One run of a driver on `inputs`: over the first of them if `in_place`."""
+    """One run of a driver on `inputs`: over the first of them if `in_place`.
+
+    If `moved` is given, the only input is put so many bytes behind a multiple of 16; if `over_input`, into
+    the scratch.
+    """
 
     driver: Driver
     inputs: tuple[Array, ...]
     output_size: int
     output_dtype: str
     in_place: bool = False
+    moved: int = 0
+    over_input: bool = False
 
     @property
     def output_bytes(self) -> int:
@@ -72,12 +85,20 @@ def function_text(index: int, case: Case) -> str:
         f"    const {C_TYPES[str(data.dtype)]} *{name} = inputs[{place}];"
         for place, (name, data) in enumerate(zip(names, case.inputs, strict=True))
     ]
+    scratch = SCRATCH.format(case.driver.scratch) if case.driver.scratch else ""
+    if case.moved or case.over_input:
+        size = case.inputs[0].nbytes
+        memory = "scratch" if case.over_input else "memory"
+        scratch += "" if case.over_input else MOVED.format(size + case.moved)
+        scratch += COPY.format(
+            memory=memory, size=size, start=case.moved, type=C_TYPES[str(case.inputs[0].dtype)]
+        )
     return FUNCTION.format(
         constants="\n".join(arrays),
         index=index,
         inputs="\n".join(inputs),
         output=C_TYPES[case.output_dtype],
-        scratch=SCRATCH.format(case.driver.scratch) if case.driver.scratch else "",
+        scratch=scratch,
         body=re.sub(r"^(?=.)", "    ", body, flags=re.MULTILINE),
     )
 

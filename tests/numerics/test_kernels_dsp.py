@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import subprocess
 from pathlib import Path
 
@@ -211,6 +212,63 @@ def cases_of(layers: list[QLayer], rng: np.random.Generator, need: Need) -> list
         dtype = output_dtype(layer)
         cases += [(Case(driver, data, want.size, dtype, place), layer, want) for place in places]
     return cases
+
+
+def dense_cases(layers: list[QLayer], rng: np.random.Generator) -> list[Expected]:
+    """Every way in which dense layers of one row take their inputs."""
+    cases: list[Expected] = []
+    for layer in layers:
+        data = tuple(numbers(rng, t, n) for t, n in zip(input_dtypes(layer), input_sizes(layer), strict=True))
+        want = reference(layer, data)
+        loose = drive_integer(layer, SPEED)
+        aligned = drive_integer(layer, dataclasses.replace(SPEED, aligned=True))
+        case = Case(loose, data, want.size, output_dtype(layer))
+        found = [dataclasses.replace(case, moved=n) for n in range(4)] if loose != aligned else [case]
+        found.append(dataclasses.replace(case, driver=aligned))
+        expanding = aligned.roomy or aligned
+        if expanding.over_input:
+            found += [
+                dataclasses.replace(case, driver=expanding, over_input=over, in_place=place and not over)
+                for over, place in ((True, False), (False, expanding.in_place))
+            ]
+        cases += [(one, layer, want) for one in found]
+    return cases
+
+
+def dense_layers(rng: np.random.Generator) -> list[QLayer]:
+    """Depths with and without a rest, few and many channels with and without one; their outputs are fast."""
+    shapes = [(8, 4), (8, 3), (16, 20), (32, 17), (24, 33), (640, 24), (13, 30), (128, 16), (2, 64), (96, 18)]
+    drawn = (
+        plain(rng, dense(rng, rounding, 1, *shapes[number % len(shapes)]))
+        for number in range(300)
+        for rounding in ROUNDINGS
+    )
+    fast = [layer for layer in drawn if drive_integer(layer, SPEED).kernel.startswith("dense_")]
+    found: list[QLayer] = []
+    for shape in shapes:
+        same = [layer for layer in fast if isinstance(layer, QDense) and layer.weights.shape[::-1] == shape]
+        assert same, shape
+        found += same[:4]
+    return found
+
+
+def test_dense_layers_in_every_way_under_sanitizers(tmp_path: Path) -> None:
+    needs("gcc")
+    rng = np.random.default_rng(9)
+    cases = dense_cases(dense_layers(rng), rng)
+    blocks = " ".join(name for case, _, _ in cases for name in case.driver.blocks)
+    assert set(re.findall(r"gemv1x4_(\w+?)_by\d", blocks)) == {"words", "bytes", "loose_bytes"}
+    check(cases, lambda c: run_on_host(c, tmp_path, SANITIZED))
+
+
+@pytest.mark.parametrize("level", ["-O2", "-O3 -flto", "plain C"])
+def test_dense_layers_in_every_way_on_a_core(level: str, tmp_path: Path) -> None:
+    needs("arm-none-eabi-gcc", "qemu-system-arm")
+    machine, flags = TARGETS["m4"]
+    rng = np.random.default_rng(10)
+    cases = dense_cases(dense_layers(rng), rng)
+    core = [flag for flag in flags if flag.startswith("-m")]
+    check(cases, lambda c: run_on_target(c, tmp_path, [*core, *FLAGS[level]], machine))
 
 
 def _fast(cases: list[Expected]) -> float:

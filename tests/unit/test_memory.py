@@ -8,16 +8,17 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tvm_tool.compiler.memory import READY_BYTES, Item, best_placement, lower_bound, plan_memory
+from tvm_tool.compiler.memory import READY_BYTES, Item, best_placement, lower_bound, plan_memory, with_room
 from tvm_tool.compiler.program import INPUT, INTERMEDIATE, OUTPUT, STATE, KernelCall, Program, State, Tensor
 
 items = st.lists(
     st.builds(
-        lambda size, first, length, align: Item(size, first, first + length, align),
+        lambda size, first, length, align, grown: Item(size, first, first + length, align, grown),
         st.integers(1, 500),
         st.integers(0, 12),
         st.integers(0, 6),
         st.sampled_from([4, 8, 16]),
+        st.sampled_from([0, 0, 300, 900]),
     ),
     min_size=1,
     max_size=24,
@@ -28,11 +29,11 @@ items = st.lists(
 @settings(max_examples=200, deadline=None)
 def test_nothing_alive_at_one_time_overlaps(found: list[Item]) -> None:
     offsets, top = best_placement(found)
-    assert top == max(o + i.bytes for o, i in zip(offsets, found, strict=True))
+    assert top == max(o + max(i.bytes, i.grown) for o, i in zip(offsets, found, strict=True))
     assert top >= lower_bound(found)
     for (a, x), (b, y) in itertools.combinations(zip(offsets, found, strict=True), 2):
-        if x.first <= y.last and y.first <= x.last:
-            assert a + x.bytes <= b or b + y.bytes <= a
+        for time in range(max(x.first, y.first), min(x.last, y.last) + 1):
+            assert a + x.at(time) <= b or b + y.at(time) <= a
     for offset, item in zip(offsets, found, strict=True):
         assert offset % item.align == 0
 
@@ -97,6 +98,48 @@ def test_a_smaller_output_takes_the_place_of_its_input() -> None:
 def test_a_smaller_output_leaves_a_place_that_is_needed() -> None:
     plan = plan_memory(program([64, 48, 8, 44, 64], in_place=(0,)), workspace_io=False)
     assert plan.bytes == 48 + 8
+
+
+def expanding(sizes: list[int], scratch: int) -> Program:
+    """A chain whose second call may have its scratch over its input."""
+    chain = program(sizes)
+    calls = list(chain.calls)
+    calls[1] = replace(calls[1], scratch=(scratch,), over_input=True)
+    return replace(chain, calls=tuple(calls))
+
+
+def test_scratch_may_begin_where_an_input_dies() -> None:
+    plan = plan_memory(expanding([640, 128, 8, 64], 256), workspace_io=False)
+    assert plan.scratch[1, 0] == plan.tensors[1]
+    assert plan.tensors[1] % 16 == 0
+    assert plan.bytes == plan.lower_bound == 256 + 8
+    assert sorted(b.bytes for b in plan.buffers if b.first <= 1 <= b.last) == [8, 128, 128]
+
+
+def test_scratch_beside_an_input_that_lives_on() -> None:
+    chain = expanding([640, 128, 8, 64], 256)
+    calls = list(chain.calls)
+    calls[2] = replace(calls[2], inputs=(2, 1))
+    plan = plan_memory(replace(chain, calls=tuple(calls)), workspace_io=False)
+    assert plan.scratch[1, 0] >= plan.tensors[1] + 128 or plan.scratch[1, 0] + 256 <= plan.tensors[1]
+    assert plan.bytes >= 256 + 128 + 8
+
+
+def test_scratch_beside_an_input_of_the_caller() -> None:
+    chain = program([64, 32])
+    calls = (replace(chain.calls[0], scratch=(128,), over_input=True),)
+    assert plan_memory(replace(chain, calls=calls), workspace_io=True).bytes == 64 + 32 + 128
+
+
+def test_more_scratch_where_the_plan_has_room() -> None:
+    chain = program([640, 128, 128, 64, 640])
+    calls = tuple(replace(c, roomy=2 * chain.tensors[c.inputs[0]].bytes, entry=c.index) for c in chain.calls)
+    plan = plan_memory(chain, workspace_io=False)
+    assert plan.bytes == 256
+    # 128 and 1,280; 256 and 128; 256 (over 128) and 64; 128 (over 64)
+    assert with_room(replace(chain, calls=calls), plan) == {3}
+    larger = replace(chain, calls=(*calls[:2], replace(calls[2], roomy=192), calls[3]))
+    assert with_room(larger, plan) == {2, 3}
 
 
 @st.composite

@@ -45,42 +45,50 @@ class Item:
 
     def beside(self, other: Item) -> int:
         """The most bytes in use while `other` is alive too."""
-        return self.grown if self.grown and other.first <= self.last <= other.last else self.bytes
+        return max(self.bytes, self.grown if other.first <= self.last <= other.last else 0)
 
 
-def place(items: Sequence[Item], order: Iterable[int]) -> tuple[list[int], int]:
+Neighbours = Sequence[Sequence[tuple[int, int, int]]]
+"""For each item those that are alive with it at some time: index, most bytes of it then, and of the item."""
+
+
+def neighbours_of(items: Sequence[Item]) -> Neighbours:
+    """Who must not overlap whom."""
+    return [
+        [
+            (other, items[other].beside(item), item.beside(items[other]))
+            for other in range(len(items))
+            if other != index and items[other].first <= item.last and item.first <= items[other].last
+        ]
+        for index, item in enumerate(items)
+    ]
+
+
+def place(items: Sequence[Item], neighbours: Neighbours, order: Iterable[int]) -> tuple[list[int], int]:
     """Put `items` one after another, in `order`, at the lowest offset that is free.
 
     Returns:
         Offsets by item, and the bytes needed for all.
     """
-    offsets = [0] * len(items)
-    placed: list[int] = []
+    offsets = [-1] * len(items)
     top = 0
     for index in order:
-        item = items[index]
-        neighbours = sorted(
-            (offsets[p], offsets[p] + items[p].beside(item), item.beside(items[p]))
-            for p in placed
-            if items[p].first <= item.last and item.first <= items[p].last
+        align = items[index].align
+        taken = sorted(
+            (offsets[other], offsets[other] + size, own)
+            for other, size, own in neighbours[index]
+            if offsets[other] >= 0
         )
-        offset = _lowest(neighbours, item.align)
+        offset, start = 0, -1
+        # Behind a neighbour it may meet one that it passed before, if it has other bytes beside that.
+        while offset != start:
+            start = offset
+            for low, high, own in taken:
+                if offset < high and low - offset < own:
+                    offset = _up(high, align)
         offsets[index] = offset
-        placed.append(index)
-        top = max(top, offset + max(item.bytes, item.grown))
+        top = max(top, offset + max(items[index].bytes, items[index].grown))
     return offsets, top
-
-
-def _lowest(neighbours: Sequence[tuple[int, int, int]], align: int) -> int:
-    """The lowest offset at which no neighbour is met: where each begins, ends, and bytes needed beside it."""
-    offset = 0
-    while True:
-        start = offset
-        for low, high, size in neighbours:
-            if low - offset < size and offset < high:
-                offset = _up(high, align)
-        if offset == start:
-            return offset
 
 
 def lower_bound(items: Sequence[Item]) -> int:
@@ -92,6 +100,7 @@ def lower_bound(items: Sequence[Item]) -> int:
 def best_placement(items: Sequence[Item]) -> tuple[list[int], int]:
     """The smallest placement found; ends early at the lower bound."""
     bound = lower_bound(items)
+    neighbours = neighbours_of(items)
     indices = range(len(items))
 
     def span(i: int) -> int:
@@ -108,7 +117,7 @@ def best_placement(items: Sequence[Item]) -> tuple[list[int], int]:
     best: tuple[list[int], int] | None = None
     best_order = orders[0]
     for order in orders:
-        found = place(items, order)
+        found = place(items, neighbours, order)
         if best is None or found[1] < best[1]:
             best, best_order = found, order
     assert best is not None
@@ -119,7 +128,7 @@ def best_placement(items: Sequence[Item]) -> tuple[list[int], int]:
             break
         order = list(best_order)
         order.insert(rng.randrange(len(order)), order.pop(rng.randrange(len(order))))
-        found = place(items, order)
+        found = place(items, neighbours, order)
         if found[1] <= best[1]:
             best, best_order = found, order
     return best
