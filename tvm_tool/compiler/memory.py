@@ -211,11 +211,13 @@ def plan_memory(program: Program, workspace_io: bool) -> MemoryPlan:
 def with_room(program: Program, plan: MemoryPlan) -> set[int | None]:
     """Layers that could have more scratch within `plan`: one at a time, each would fit."""
     found = set()
+    last = {index: call.index for call in program.calls for index in call.inputs}
     for call in program.calls:
         if call.roomy:
             alive = sum(b.bytes for b in plan.buffers if b.first <= call.index <= b.last)
             source = program.tensors[call.inputs[0]]
-            over = source.bytes if source.role == INTERMEDIATE else 0
+            dies = source.role == INTERMEDIATE and last[source.index] == call.index
+            over = source.bytes if dies else 0
             if alive + max(0, call.roomy - over) <= plan.bytes:
                 found.add(call.entry)
     return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -94,14 +94,22 @@ class Target:
     @property
     def need(self) -> Need:
         core = self.board.core
-        return Need(isa=core.isa, fpu=core.fpu, optimize=self.optimize)
+        return Need(isa=core.isa, fpu=core.fpu, optimize=self.optimize, aligned=True)
+
+    def _drivers(self, layer: QLayer) -> Iterator[Driver]:
+        """The driver of a layer, and what takes its place in other memory."""
+        yield (driver := drive_integer(layer, self.need))
+        if driver.kernel == "dense_direct_dsp":
+            yield drive_integer(layer, replace(self.need, aligned=False))
+        if driver.roomy is not None:
+            yield driver.roomy
 
     def run(self, cases: Sequence[Case]) -> list[str]:
         """One line for each case that went wrong."""
         runs = [
             (case, driver, in_place)
             for case in cases
-            for driver in [drive_integer(case.layer, self.need)]
+            for driver in self._drivers(case.layer)
             for in_place in ((False, True) if driver.in_place else (False,))
             if driver.kernel not in INEXACT
         ]
