@@ -23,6 +23,7 @@ from .placement import check_regions, choose_places
 from .program import MemoryPlan, Program
 
 if TYPE_CHECKING:
+    from .lower import Lowered
     from .quantize import Quantized
 
 Progress = Callable[[str], None]
@@ -92,11 +93,7 @@ def compile_model(
     for layer in program.left_in_float:
         progress(f"warning: {layer.node} is quantised in the model and computed in float: {layer.reason}")
     progress(f"plan {len(program.calls)} layers")
-    plan = plan_memory(program, options.workspace_io)
-    if roomy := with_room(program, plan):
-        better = lowered.program(roomy)
-        if (larger := plan_memory(better, options.workspace_io)).bytes <= plan.bytes:
-            program, plan = better, larger
+    program, plan = _planned(lowered, program, options.workspace_io)
     with naming(path):
         weights, arena = choose_places(program, plan, options, board)
     progress("write")
@@ -114,6 +111,17 @@ def compile_model(
     files = emit_files(program, plan, options, source)
     binaries = {quantized.file_name(options.name): quantized.file} if quantized else {}
     return Compiled(program, plan, files, ("tvm_aot.c", "tvm_platform.c", *program.runtime), binaries)
+
+
+def _planned(lowered: Lowered, program: Program, workspace_io: bool) -> tuple[Program, MemoryPlan]:
+    """`program` and its plan. Layers that could use more scratch get it where the plan has room anyway."""
+    plan = plan_memory(program, workspace_io)
+    roomy = with_room(program, plan)
+    if not roomy:
+        return program, plan
+    faster = lowered.program(roomy)
+    larger = plan_memory(faster, workspace_io)
+    return (faster, larger) if larger.bytes <= plan.bytes else (program, plan)
 
 
 def _quantized(model: OnnxModel, options: ModelOptions, progress: Progress) -> Quantized | None:
