@@ -17,7 +17,7 @@ from tvm import relax
 from ..quantized_layers import DOUBLE, Quantization
 from ..relax_graph import Builder, Expr, Var, constant, is_var, op_name, rewrite, shape_of
 from .float_reasons import reason_for_float
-from .integer_elementwise import binary, concat, same, table
+from .integer_elementwise import binary, concat, requantised, table
 from .integer_products import product
 from .integer_windows import pool, pool_of_numbers, reduction, resize, softmax
 from .look_back import Clamp, LookBack, Shape
@@ -26,7 +26,7 @@ from .quantized_constants import scalar_quantization
 
 Match = Callable[[LookBack, Expr, Expr, Quantization, Clamp, Shape], Expr | None]
 
-MATCHES: tuple[Match, ...] = (same, product, pool, reduction, resize, softmax, binary, concat)
+MATCHES: tuple[Match, ...] = (product, pool, reduction, resize, softmax, binary, concat)
 """Each takes what is quantised (as it stands, and its value), how, within which limits, and the shape."""
 
 
@@ -74,9 +74,15 @@ def _quantized(look: LookBack, value: Expr) -> Expr | None:
     return _numbers(look, value.args[0], y, (int(info.min), int(info.max)))
 
 
-def _numbers(look: LookBack, expr: Expr, y: Quantization, limits: Clamp) -> Expr | None:
-    """`expr` quantised as `y` and limited."""
+def _numbers(
+    look: LookBack, expr: Expr, y: Quantization, limits: Clamp, is_activation: bool = False
+) -> Expr | None:
+    """`expr` quantised as `y` and limited, by an activation if `is_activation`."""
     core, clamp = _peel_clamps(look, expr, y, limits)
+    is_activation |= not core.same_as(expr)
+    leaf = look.leaf(core)
+    if leaf is not None:
+        return requantised(look, *leaf, y, clamp, is_activation)
     call, shape = look.value(core), shape_of(expr)
     for match in MATCHES:
         new = match(look, core, call, y, clamp, shape)
@@ -85,7 +91,7 @@ def _numbers(look: LookBack, expr: Expr, y: Quantization, limits: Clamp) -> Expr
     found = table(look, expr, y, limits, shape)
     if found is None and look.is_move(call) and op_name(call) != "nn.pad":
         # Numbers are moved as well as the reals that they stand for.
-        found = _numbers(look, call.args[0], y, clamp)
+        found = _numbers(look, call.args[0], y, clamp, is_activation)
         if found is not None:
             inner = found if is_var(found) else look.emit(found)
             return relax.Call(call.op, [inner, *call.args[1:]], call.attrs, call.ty_args)

@@ -25,21 +25,14 @@ BINARY = {
 """Operators of two inputs, and what their layers are called."""
 
 
-def same(
-    look: LookBack, core: Expr, _call: Expr, y: Quantization, clamp: Clamp, _shape: Shape | None
-) -> Expr | None:
-    """A value that is only moved, or quantised again."""
-    leaf = look.leaf(core)
-    return None if leaf is None else requantised(look, *leaf, y, clamp)
-
-
-def requantised(look: LookBack, data: Expr, x: Quantization, y: Quantization, clamp: Clamp) -> Expr:
-    """Numbers of `x` as numbers of `y`."""
+def requantised(
+    look: LookBack, data: Expr, x: Quantization, y: Quantization, clamp: Clamp, is_activation: bool = False
+) -> Expr:
+    """Numbers of `x` as numbers of `y`, by an activation even if `clamp` leaves all of them."""
     info = np.iinfo(y.dtype)
-    whole = clamp == (info.min, info.max)
-    if x == y and whole:
+    if x == y and clamp == (info.min, info.max):
         return data
-    table = _requantising_table(look, x, y, clamp, not whole)
+    table = _requantising_table(look, x, y, clamp, is_activation)
     return look.call(QTable(x.dtype, table, math.prod(shape_of(data))), [data], shape_of(data))
 
 
