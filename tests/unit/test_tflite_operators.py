@@ -432,6 +432,23 @@ def test_moves(name: str, make: Any, tmp_path: Path) -> None:
     assert not {"QuantizeLinear", "DequantizeLinear"} & set(kinds)
 
 
+def test_an_output_that_is_another_one_unchanged(tmp_path: Path) -> None:
+    tensors = [
+        T("x", (4, 3)),
+        const("s", [2, 6]),
+        T("y", (2, 6)),
+        const("p", [[0, 0], [0, 0]]),
+        T("z", (2, 6)),
+    ]
+    ops = [Op("RESHAPE", ["x", "s"], ["y"]), Op("MIRROR_PAD", ["y", "p"], ["z"], "MirrorPad", {"Mode": 1})]
+    path = write(tmp_path / "m.tflite", tensors, ops, ["x"], ["z", "y"])
+    model = load_tflite(path, {})
+    data = samples(tensors[0])
+    z, y = run_onnx(model.proto, {"x": data})
+    np.testing.assert_array_equal(y, data.reshape(2, 6))
+    np.testing.assert_array_equal(z, y)
+
+
 @pytest.mark.parametrize(
     ("kind", "amount", "words"),
     [("MIRROR_PAD", 2, "mirrors more than axis 0 has"), ("PAD", -1, "are negative")],

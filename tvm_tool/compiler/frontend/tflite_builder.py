@@ -233,7 +233,8 @@ class Builder:
             raise ModelError("it is computed twice", where=tensor.label)
         name = self.names[tensor.index]
         last = self.graph.nodes[-1] if self.graph.nodes else None
-        if last is not None and value in last.output:
+        is_fresh = not any(value == self.names[index] for index in self.computed)
+        if last is not None and value in last.output and is_fresh:
             last.output[list(last.output).index(value)] = name
         else:
             self.graph.nodes.append(helper.make_node("Identity", [value], [name], name))
