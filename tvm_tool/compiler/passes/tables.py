@@ -33,7 +33,8 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "round": np.rint,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sign": np.sign,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    # Each step in single precision: a number between two results may depend on it.
+    "sigmoid": lambda x: np.float32(1) / (np.float32(1) + np.exp(-x).astype(np.float32)),
     "sin": np.sin,
     "sqrt": np.sqrt,
     "square": np.square,

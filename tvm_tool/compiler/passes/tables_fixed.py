@@ -6,10 +6,11 @@ Its other functions of one number are tables there too: filled in single precisi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from ..kernels.fixed_point import divide_by_power, logistic, tanh
 from ..kernels.q_common import quantize_multiplier
 from ..layers import Array
 from ..quantized_layers import Quantization
@@ -28,9 +29,9 @@ Formula = Callable[[Array, Quantization, Quantization], Array]
 
 def fixed_table(look: LookBack, expr: Expr, y: Quantization) -> tuple[Expr, Quantization, Array] | None:
     """The integers that `expr` is a function of, how they are quantised, and its table."""
-    for find in (_absolute, _leaky_relu, _hard_swish, _roots):
+    for find in (_absolute, _leaky_relu, _hard_swish, _roots, _sigmoids):
         found = find(look, expr)
-        if found is None:
+        if found is None or (found[1] in USUAL and not _is_usual(look, found[1], y)):
             continue
         leaf = look.leaf(found[0])
         if leaf is not None:
@@ -107,6 +108,17 @@ def _roots(look: LookBack, expr: Expr) -> tuple[Expr, Formula] | None:
     return None
 
 
+def _is_usual(look: LookBack, formula: Formula, y: Quantization) -> bool:
+    return look.profile == "tflm" and USUAL[formula] == (y.dtype, float(np.float32(y.scale)), y.zero_point)
+
+
+def _sigmoids(look: LookBack, expr: Expr) -> tuple[Expr, Formula] | None:
+    """LOGISTIC and TANH, which TensorFlow Lite Micro computes in fixed point and LiteRT looks up."""
+    call = look.value(expr)
+    formula = {"sigmoid": _logistic, "tanh": _tanh}.get(op_name(call) or "")
+    return (call.args[0], formula) if formula else None
+
+
 def is_number(expr: Expr, value: float) -> bool:
     """Whether `expr` is a constant of one element, `value`."""
     array = constant(expr)
@@ -134,6 +146,37 @@ def _hard_swish_formula(values: Array, x: Quantization, y: Quantization) -> Arra
     gate = _divided(gate, max(-gate_exponent, 0))
     product = np.trunc(((gate + 2**15) >> 1) * _high_half(wide, q, 16) / 2**15).astype(np.int64)
     return _divided(product, max(-exponent, 0))
+
+
+def _logistic(values: Array, x: Quantization, _y: Quantization) -> Array:
+    return _fixed(values, x, logistic, 8)
+
+
+def _tanh(values: Array, x: Quantization, _y: Quantization) -> Array:
+    return _fixed(values, x, tanh, 7)
+
+
+def _fixed(values: Array, x: Quantization, function: Callable[[int], int], bits: int) -> Array:
+    """A function of numbers with 4 bits before the point, as numbers with `bits` bits behind it."""
+    q, shift = quantize_multiplier(float(np.float32(x.scale)) * 2.0**27)
+    radius = math.floor(15 * 2.0**27 / 2.0**shift)
+    inside = _rescaled(values, q, shift)
+    return np.array(
+        [
+            divide_by_power(function(int(number)), 31 - bits)
+            if abs(value) < radius
+            else np.sign(value) * 2**bits
+            for value, number in zip(values.tolist(), inside.tolist(), strict=True)
+        ],
+        np.int64,
+    )
+
+
+USUAL: Mapping[Formula, tuple[str, float, int]] = {
+    _logistic: ("int8", 2.0**-8, -128),
+    _tanh: ("int8", 2.0**-7, 0),
+}
+"""How results are quantised that TensorFlow Lite Micro computes in fixed point."""
 
 
 def _square_root(values: Array, x: Quantization, y: Quantization) -> Array:
