@@ -12,9 +12,11 @@ from tests.firmware.test_models import needs_toolchain
 from tests.numerics import state_models as models
 from tests.support.firmware import Firmware, build_firmware
 from tests.unit.tflite_files import Op, T, const, write
+from tvm_tool.compiler.frontend.tflite_file import read_tflite
 from tvm_tool.errors import ModelError, ToolchainError, VerifyError
 from tvm_tool.target.litert import litert_kernels
 from tvm_tool.target.reference import reference_outputs
+from tvm_tool.target.tflm import tflm_outputs
 from tvm_tool.target.verdict import VerifyResult
 from tvm_tool.target.verify import verify_image
 
@@ -61,8 +63,43 @@ def test_variables_step_along(tmp_path: Path) -> None:
 
 
 @needs_toolchain
-def test_another_rounding_is_not_called_equal(tmp_path: Path) -> None:
+def test_micro_is_the_reference_of_its_own_rounding(tmp_path: Path) -> None:
+    pytest.importorskip("tflite_micro")
+    path = dense(tmp_path / "dense.tflite")
+    result = verify(path, build_firmware(path, BOARD, tmp_path / "c"), samples=200)
+    result.check()
+    assert result.samples == result.agreement == 200
+    assert "TensorFlow Lite Micro, the model rounds as profile tflm" in result.report()
+
+
+def test_micro_steps_along(tmp_path: Path) -> None:
+    pytest.importorskip("tflite_micro")
+    path = models.ring(tmp_path / "ring.tflite", "int8")
+    file = read_tflite(path)
+    rng = np.random.default_rng(0)
+    samples = [
+        {t.name: rng.integers(-128, 128, t.shape).astype(np.int8) for t in file.inputs} for _ in range(6)
+    ]
+    names = [t.name for t in file.outputs]
+    answers = tflm_outputs(path, samples, names)
+    assert answers is not None
+    wanted = reference_outputs(path, samples, names)
+    for got, want in zip(answers, wanted, strict=True):
+        for one, other in zip(got, want, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_what_micro_does_not_take_is_left_to_litert(tmp_path: Path) -> None:
+    pytest.importorskip("tflite_micro")
+    tensors = [T("x", (1, 4), "int8", scale=0.05), T("y", (1, 4), "int8", scale=0.05)]
+    path = write(tmp_path / "m.tflite", tensors, [Op("EXP", ["x"], ["y"])], ["x"], ["y"])
+    assert tflm_outputs(path, [{"x": np.zeros((1, 4), np.int8)}], ["y"]) is None
+
+
+@needs_toolchain
+def test_another_rounding_is_not_called_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ai_edge_litert.interpreter")
+    monkeypatch.setattr("tvm_tool.target.verify.has_tflm", lambda: False)
     path = dense(tmp_path / "dense.tflite")
     firmware = build_firmware(path, BOARD, tmp_path / "c")
     result = verify(path, firmware, samples=200)
@@ -73,7 +110,7 @@ def test_another_rounding_is_not_called_equal(tmp_path: Path) -> None:
     )
     with pytest.raises(VerifyError, match="rounding=litert") as error:
         result.check()
-    assert "for tflm TensorFlow Lite Micro" in str(error.value)
+    assert "pip install tflite-micro" in str(error.value)
     # Recorded answers come first, and then nothing excuses a difference.
     recorded = tmp_path / "recorded.npz"
     np.savez(recorded, x=np.zeros((1, 1, 24), np.int8), y=np.zeros((1, 1, 40), np.int8))

@@ -35,19 +35,17 @@ class Original:
 
 @dataclass(frozen=True)
 class Kernels:
-    """The kernels of LiteRT that a TFLite model was compared with.
+    """The kernels that a TFLite model was compared with.
 
     Attributes:
-        kind: reference or optimised.
+        name: whose they are, in words.
         rounding: the profile of the model in the image.
+        round_alike: whether they round as that profile says.
     """
 
-    kind: str
+    name: str
     rounding: str
-
-    @property
-    def round_alike(self) -> bool:
-        return self.rounding == "litert" and self.kind == "reference"
+    round_alike: bool
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class VerifyResult:
         stack_reserve: stack that the board reserves.
         instructions: the fewest and the most instructions of a run; None if not counted.
         original: how the float model compares, if the model was quantised when it was compiled.
-        litert: what a TFLite model was compared with; None for recorded answers.
+        kernels: what a TFLite model was compared with; None for recorded answers.
     """
 
     title: str
@@ -79,7 +77,7 @@ class VerifyResult:
     stack_reserve: int
     instructions: tuple[int, int] | None
     original: Original | None = None
-    litert: Kernels | None = None
+    kernels: Kernels | None = None
 
     @property
     def largest_error(self) -> float:
@@ -103,8 +101,8 @@ class VerifyResult:
             rows.append(("accuracy", self._share(self.accuracy)))
         if self.original is not None:
             rows.append(("float model", self._beside(self.original)))
-        if self.litert is not None:
-            text = f"LiteRT's {self.litert.kind} kernels, the model rounds as profile {self.litert.rounding}"
+        if self.kernels is not None:
+            text = f"{self.kernels.name}, the model rounds as profile {self.kernels.rounding}"
             rows.append(("reference", text))
         if self.instructions is not None:
             low, high = self.instructions
@@ -136,14 +134,15 @@ class VerifyResult:
         if not self._may_be_rounding():
             return None
         return (
-            "compile with rounding=litert, which must equal LiteRT's reference kernels; or record the "
-            "answers of the runtime whose rounding is wanted (for tflm TensorFlow Lite Micro) with the inputs"
+            "pip install tflite-micro, which rounds as profile tflm; or compile with rounding=litert, which "
+            "must equal LiteRT's reference kernels; or record the answers of the runtime whose rounding is "
+            "wanted with the inputs"
         )
 
     def _may_be_rounding(self) -> bool:
         """Whether integers may differ because the reference rounds otherwise than the model."""
         exact = not self.largest.difference.limit
-        return exact and self.litert is not None and not self.litert.round_alike
+        return exact and self.kernels is not None and not self.kernels.round_alike
 
     def _beside(self, original: Original) -> str:
         text = f"differs by at most {original.largest:.3g}"

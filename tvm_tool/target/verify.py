@@ -16,13 +16,14 @@ import numpy as np
 from ..compiler.frontend.model_file import default_profile
 from ..errors import ImageError, OptionError, VerifyError
 from ..image.elf import read_image
-from ..image.metadata import TensorInfo, load_metadata
+from ..image.metadata import Metadata, TensorInfo, load_metadata
 from ..samples import load_samples, numbers, random_samples, reals
 from .compare import Array, best, difference
 from .litert import litert_kernels
 from .reference import reference_outputs
 from .runner import Runner
 from .session import start_session
+from .tflm import has_tflm, tflm_outputs
 from .verdict import Kernels, Mismatch, Original, VerifyResult
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def verify_image(
 ) -> VerifyResult:
     """Run the model in `elf` on the emulator of `board` and compare it with what the original answers.
 
-    Recorded answers come first. Else onnxruntime is asked, for a TFLite model LiteRT's reference kernels.
-    These round as profile `litert` does: a model of another profile that differs is not shown to be right.
+    Recorded answers come first. Else onnxruntime is asked; for a TFLite model of profile `tflm` TensorFlow
+    Lite Micro, if it is installed and takes the model, else LiteRT's reference kernels. These round as
+    profile `litert` does: a model of another profile that differs is not shown to be right.
 
     A model that was quantised when it was compiled is compared with the quantised model; what it has in
     common with the original is told as well.
@@ -75,7 +77,7 @@ def verify_image(
         feed = random_samples(info.inputs, samples)
     names = [tensor.name for tensor in info.outputs]
     fed = [{t.name: numbers(t, sample[t.name]) for t in info.inputs} for sample in feed.inputs]
-    want = original = None
+    want = original = asked = None
     if feed.outputs:
         pairs = [zip(info.outputs, answers, strict=True) for answers in feed.outputs]
         want = [[numbers(tensor, values) for tensor, values in pair] for pair in pairs]
@@ -84,6 +86,8 @@ def verify_image(
         want = list(reference_outputs(info.quantized, fed, names, "none"))
         real = [{t.name: reals(t, sample[t.name]) for t in info.inputs} for sample in feed.inputs]
         original = list(reference_outputs(model, real, names, optimisation))
+    elif want is None and model.suffix.lower() == ".tflite":
+        asked, want = _tflite_answers(model, fed, names, info)
     elif want is None:
         want = list(reference_outputs(model, fed, names, optimisation, info))
     run = image.function(f"{info.prefix}_run")
@@ -100,9 +104,6 @@ def verify_image(
         stack_bytes = runner.stack_bytes()
     outputs = [values for _, values in runs]
     counts = [called.instructions for called, _ in runs if called.instructions is not None]
-    asked = None
-    if model.suffix.lower() == ".tflite" and not feed.outputs:
-        asked = Kernels(litert_kernels(model), info.rounding or default_profile(model))
     return VerifyResult(
         title=f"{elf.name}: {info.model} on {board.name}",
         elf=elf,
@@ -115,8 +116,23 @@ def verify_image(
         stack_bytes=stack_bytes,
         stack_reserve=runner.stack.top - runner.stack.bottom,
         instructions=(min(counts), max(counts)) if counts else None,
-        litert=asked,
+        kernels=asked,
     )
+
+
+def _tflite_answers(
+    model: Path, samples: Sequence[dict[str, Array]], names: Sequence[str], info: Metadata
+) -> tuple[Kernels, list[list[Array]]]:
+    """Who is asked about a TFLite model, and the answers."""
+    rounding = info.rounding or default_profile(model)
+    if rounding == "tflm" and has_tflm():
+        answers = tflm_outputs(model, samples, names)
+        if answers is not None:
+            return Kernels("TensorFlow Lite Micro", rounding, round_alike=True), answers
+    kind = litert_kernels(model)
+    alike = rounding == "litert" and kind == "reference"
+    found = list(reference_outputs(model, samples, names, info=info))
+    return Kernels(f"LiteRT's {kind} kernels", rounding, alike), found
 
 
 def _check_file(model: Path, sha256: str, expected: str) -> None:
