@@ -40,7 +40,7 @@ def _requantising_table(
     look: LookBack, x: Quantization, y: Quantization, clamp: Clamp, is_activation: bool
 ) -> Array:
     if look.rounding == DOUBLE:
-        return requantized(x, y, clamp, is_activation)
+        return requantized(x, y, clamp, look.profile if is_activation else "tflm")
     return np.clip(quantized_table(real_numbers(x), y), *clamp).astype(y.dtype)
 
 

@@ -23,8 +23,12 @@ INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 HALF_ROOT_OF_TWO = 1518500250
 """In units of 2^-31."""
 
-Formula = Callable[[Array, Quantization, Quantization], Array]
-"""Numbers less their zero point, how they and the results are quantised: results less their zero point."""
+Ratio = Callable[[Quantization, Quantization, float], float]
+"""The scale of one, times a factor, over the scale of the other."""
+
+Formula = Callable[[Array, Quantization, Quantization, Ratio], Array]
+"""Numbers less their zero point, how they and the results are quantised, how scales are divided: results
+less their zero point."""
 
 
 def fixed_table(look: LookBack, expr: Expr, y: Quantization) -> tuple[Expr, Quantization, Array] | None:
@@ -37,14 +41,14 @@ def fixed_table(look: LookBack, expr: Expr, y: Quantization) -> tuple[Expr, Quan
         if leaf is not None:
             data, x = leaf
             info = np.iinfo(y.dtype)
-            values = found[1](numbers(x.dtype) - x.zero_point, x, y) + y.zero_point
+            values = found[1](numbers(x.dtype) - x.zero_point, x, y, _ratio_of(look.profile)) + y.zero_point
             return data, x, np.clip(values, info.min, info.max).astype(y.dtype)
     return None
 
 
-def requantized(x: Quantization, y: Quantization, clamp: Clamp, is_activation: bool) -> Array:
-    """The table from numbers of `x` to those of `y`; activations divide the scales in single precision."""
-    values = _scaled(numbers(x.dtype) - x.zero_point, _ratio(x, y) if is_activation else x.scale / y.scale)
+def requantized(x: Quantization, y: Quantization, clamp: Clamp, profile: str = "tflm") -> Array:
+    """The table from numbers of `x` to those of `y`; scales are divided as in activations of `profile`."""
+    values = _scaled(numbers(x.dtype) - x.zero_point, _ratio_of(profile)(x, y, 1.0))
     return np.asarray(np.clip(values + y.zero_point, *clamp).astype(y.dtype))
 
 
@@ -56,8 +60,17 @@ def concatenated(x: Quantization, y: Quantization, clamp: Clamp) -> Array:
     return np.asarray(np.clip(rounded.astype(np.int64) + y.zero_point, *clamp).astype(y.dtype))
 
 
-def _ratio(x: Quantization, y: Quantization, factor: float = 1.0) -> float:
+def _ratio_of(profile: str) -> Ratio:
+    """LiteRT divides in single precision, TensorFlow Lite Micro in double."""
+    return _single if profile == "litert" else _double
+
+
+def _single(x: Quantization, y: Quantization, factor: float) -> float:
     return float(np.float32(x.scale) * np.float32(factor) / np.float32(y.scale))
+
+
+def _double(x: Quantization, y: Quantization, factor: float) -> float:
+    return float(np.float32(x.scale)) * float(np.float32(factor)) / float(np.float32(y.scale))
 
 
 # ---------------------------------------------------------------- which function
@@ -74,8 +87,9 @@ def _leaky_relu(look: LookBack, expr: Expr) -> tuple[Expr, Formula] | None:
         return None
     alpha = float(call.attrs.alpha)
 
-    def formula(values: Array, x: Quantization, y: Quantization) -> Array:
-        return np.where(values >= 0, _scaled(values, _ratio(x, y)), _scaled(values, _ratio(x, y, alpha)))
+    def formula(values: Array, x: Quantization, y: Quantization, ratio: Ratio) -> Array:
+        scales = ratio(x, y, 1.0), ratio(x, y, alpha)
+        return np.where(values >= 0, *(_scaled(values, scale) for scale in scales))
 
     return call.args[0], formula
 
@@ -128,11 +142,11 @@ def is_number(expr: Expr, value: float) -> bool:
 # ---------------------------------------------------------------- formulas
 
 
-def _absolute_value(values: Array, x: Quantization, y: Quantization) -> Array:
-    return _scaled(np.abs(values), _ratio(x, y))
+def _absolute_value(values: Array, x: Quantization, y: Quantization, ratio: Ratio) -> Array:
+    return _scaled(np.abs(values), ratio(x, y, 1.0))
 
 
-def _hard_swish_formula(values: Array, x: Quantization, y: Quantization) -> Array:
+def _hard_swish_formula(values: Array, x: Quantization, y: Quantization, _ratio: Ratio) -> Array:
     fine = np.float32(1 / 128) * np.float32(x.scale)
     q, exponent = _multiplier_16(float(fine / np.float32(y.scale)))
     gate_q, gate_exponent = _multiplier_16(float(fine / np.float32(3 / 32768)))
@@ -148,11 +162,11 @@ def _hard_swish_formula(values: Array, x: Quantization, y: Quantization) -> Arra
     return _divided(product, max(-exponent, 0))
 
 
-def _logistic(values: Array, x: Quantization, _y: Quantization) -> Array:
+def _logistic(values: Array, x: Quantization, _y: Quantization, _ratio: Ratio) -> Array:
     return _fixed(values, x, logistic, 8)
 
 
-def _tanh(values: Array, x: Quantization, _y: Quantization) -> Array:
+def _tanh(values: Array, x: Quantization, _y: Quantization, _ratio: Ratio) -> Array:
     return _fixed(values, x, tanh, 7)
 
 
@@ -179,13 +193,13 @@ USUAL: Mapping[Formula, tuple[str, float, int]] = {
 """How results are quantised that TensorFlow Lite Micro computes in fixed point."""
 
 
-def _square_root(values: Array, x: Quantization, y: Quantization) -> Array:
+def _square_root(values: Array, x: Quantization, y: Quantization, _ratio: Ratio) -> Array:
     """Rounded down."""
     roots = np.sqrt(np.maximum(values, 0).astype(np.float32) * np.float32(x.scale))
     return np.asarray(np.floor(roots / np.float32(y.scale)).astype(np.int64))
 
 
-def _reciprocal_root(values: Array, x: Quantization, y: Quantization) -> Array:
+def _reciprocal_root(values: Array, x: Quantization, y: Quantization, _ratio: Ratio) -> Array:
     """With 20 bits behind the point; zero gives the largest number."""
     q, shift = quantize_multiplier(1.0 / (math.sqrt(x.scale) * y.scale))
     results = []
