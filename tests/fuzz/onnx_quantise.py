@@ -101,10 +101,12 @@ class _Quantiser:
         """Parameters for the values seen: tight, loose, saturating, of a power of two, extreme."""
         low, high = min(0.0, self.ranges[name][0]), max(0.0, self.ranges[name][1])
         d, info = self.draw, np.iinfo(self.dtype)
-        scale = max((high - low) / 255, 1e-6) * d.one((1.0, 1.0, 1.0, 0.5, 3.0))
+        # Less is what rounding errors leave of values that cancel out.
+        least = 1e-4 if high - low < 1e-5 else 1e-6
+        scale = max((high - low) / 255, least) * d.one((1.0, 1.0, 1.0, 0.5, 3.0))
         zero = round(float(info.min - low / scale))
         if d.chance(0.25):
-            scale, zero = max(-low, high, 1e-5) / 127, (int(info.min) + int(info.max) + 1) // 2
+            scale, zero = max(-low, high, 127 * least) / 127, (int(info.min) + int(info.max) + 1) // 2
         if d.chance(0.2):
             scale = 2.0 ** round(np.log2(scale))
         elif d.chance(0.05):
