@@ -12,7 +12,9 @@ import pytest
 pytest.importorskip("tflite")
 
 from tests.numerics.tflite_cases import Case, check, compare, q
-from tests.unit.tflite_files import Op, T, const
+from tests.support.host import build
+from tests.unit.tflite_files import Op, T, const, write
+from tvm_tool.target.tflm import tflm_outputs
 
 RNG = np.random.default_rng(7)
 ALL = (4, 64)  # every number once
@@ -238,3 +240,57 @@ def test_what_stays_in_float_is_named(tmp_path: Path) -> None:
         "there is no integer kernel for divide",
     ]
     assert max(one.worst for one in found) <= 1
+
+
+DIVISION = {
+    ("LOGISTIC", (1 / 128, 0), (1 / 256, -128), 1): (1, 0),
+    ("TANH", (1 / 256, 5), (1 / 128, 0), 4): (-1, 0),
+    ("RELU", (0.125, 0), (0.05, -128), 1): (-126, -125),
+    ("LEAKY_RELU", (0.03125, -128), (0.0125, -39), -127): (-37, -36),
+    ("ABS", (0.011544158582340973, 127), (0.004617663432936389, 0), 78): (122, 123),
+}
+"""Where TensorFlow Lite Micro, which comes first, and LiteRT give other numbers; recorded from both."""
+
+
+@pytest.mark.parametrize(("case", "wanted"), DIVISION.items(), ids=[c[0] for c in DIVISION])
+def test_micro_and_litert_differ(
+    case: tuple[str, tuple[float, int], tuple[float, int], int], wanted: tuple[int, int], tmp_path: Path
+) -> None:
+    kind, x, y, number = case
+    table, options = ("LeakyRelu", {"Alpha": 0.1}) if kind == "LEAKY_RELU" else ("", {})
+    tensors = [q("x", ALL, *x), q("y", ALL, *y)]
+    path = write(tmp_path / "m.tflite", tensors, [Op(kind, ["x"], ["y"], table, options)], ["x"], ["y"])
+    data = {"x": np.full(ALL, number, np.int8)}
+    for rounding, want in zip(("tflm", "litert"), wanted, strict=True):
+        [[got]] = build(path, tmp_path / rounding, rounding=rounding).run([data])
+        assert set(got.ravel().tolist()) == {want}, rounding
+
+
+MICRO = ("LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "RELU", "ABS", "QUANTIZE")
+
+
+def test_functions_of_one_value_as_micro_computes_them(tmp_path: Path) -> None:
+    """Every number, under scales whose quotients end in halves and others."""
+    pytest.importorskip("tflite_micro")
+    rng = np.random.default_rng(4)
+    tensors: list[T] = []
+    ops: list[Op] = []
+    for kind in MICRO:
+        prescribed = UNARY[kind][0] if kind in ("LOGISTIC", "TANH") else None
+        for _ in range(12):
+            scale = float(rng.choice([2.0 ** -int(rng.integers(3, 9)), rng.uniform(0.001, 0.2)]))
+            zero, other = (int(rng.choice([-128, 0, 127, int(rng.integers(-128, 128))])) for _ in range(2))
+            made = scale * float(rng.choice([1.0, 0.4, 2.5, rng.uniform(0.2, 4.0)])), other
+            names = f"x{len(ops)}", f"y{len(ops)}"
+            tensors += [
+                q(names[0], ALL, scale, zero),
+                q(names[1], ALL, *(prescribed[0][2:] if prescribed else made)),
+            ]
+            ops.append(Op(kind, [names[0]], [names[1]], UNARY[kind][1], UNARY[kind][2]))
+    inputs, outputs = [op.inputs[0] for op in ops], [op.outputs[0] for op in ops]
+    path = write(tmp_path / "m.tflite", tensors, ops, inputs, outputs)
+    sample = {name: np.arange(-128, 128).reshape(ALL).astype(np.int8) for name in inputs}
+    wanted = tflm_outputs(path, [sample], outputs)
+    assert wanted is not None
+    [got] = build(path, tmp_path / "built", rounding="tflm").run([sample])
+    assert [op.kind for op, g, w in zip(ops, got, wanted[0], strict=True) if (g != w).any()] == []
