@@ -10,7 +10,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.fuzz.case import PASSED, TIED, Outcome
+from tests.fuzz.case import OUTSIDE, PASSED, TIED, Outcome
 from tests.fuzz.draw import MOST_STEPS
 from tests.fuzz.names import KINDS
 from tests.fuzz.runner import failures, run, shrink, work
@@ -49,7 +49,7 @@ def _many(kind: str, seeds: range, objects: Path, jobs: int, board: str) -> int:
         for done in pool.map(lambda chunk: run(kind, chunk, objects, board), chunks):
             outcomes += done
             for outcome in done:
-                if outcome.status not in (PASSED, TIED):
+                if outcome.status not in (PASSED, TIED, OUTSIDE):
                     print(f"{kind} {outcome.seed} {outcome.status}: {outcome.reason}", flush=True)
     counts = ", ".join(f"{n} {status}" for status, n in sorted(Counter(o.status for o in outcomes).items()))
     tied, samples = (sum(getattr(o, name) for o in outcomes) for name in ("tied", "samples"))

@@ -9,6 +9,12 @@ from typing import Any
 from tests.support.host import Array
 
 PASSED, REFUSED, TIED, WRONG, CRASHED = "passed", "refused", "tied", "wrong", "crashed"
+OUTSIDE = "outside"
+"""The reference does not compute this model."""
+
+
+class OutsideError(Exception):
+    """Why the reference does not compute a model."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.fuzz.case import CRASHED, PASSED, REFUSED, TIED, WRONG, Case, Outcome
+from tests.fuzz.case import CRASHED, OUTSIDE, PASSED, REFUSED, TIED, WRONG, Case, Outcome, OutsideError
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.names import EXACT, ROUNDED
 from tests.fuzz.reference import run_onnx
@@ -50,7 +50,10 @@ def check(
         folder.mkdir(parents=True, exist_ok=True)
         make, reference = KINDS[kind]
         case = make(seed, folder, without)
-        wanted = reference(case.path, case.samples)
+        try:
+            wanted = reference(case.path, case.samples)
+        except OutsideError as error:
+            return Outcome(kind, seed, OUTSIDE, str(error))
         options = parse_options(str(case.path), {"name": "model", **case.options})
         try:
             compiled = compile_model(case.path, options, load_board(board) if board else None)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from tests.fuzz import onnx_cases, tflite_cases
 from tests.fuzz.case import Case
-from tests.fuzz.reference import run_litert, run_onnx
+from tests.fuzz.reference import run_litert, run_micro, run_onnx
 from tests.support.host import Array
 
 Make = Callable[[int, Path, Collection[int]], Case]
@@ -23,5 +23,6 @@ KINDS: Mapping[str, tuple[Make, Reference]] = MappingProxyType(
         "onnx_static": (onnx_cases.static_case, run_onnx),
         "tflite_float": (tflite_cases.float_case, run_litert),
         "tflite_int8": (tflite_cases.int8_case, run_litert),
+        "tflite_micro": (tflite_cases.micro_case, run_micro),
     }
 )

@@ -13,6 +13,7 @@ KINDS = (
     "onnx_static",
     "tflite_float",
     "tflite_int8",
+    "tflite_micro",
 )
 
 EXACT = frozenset(KINDS) - {"onnx_float", "onnx_static", "tflite_float"}

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tests.fuzz.case import CRASHED, PASSED, REFUSED, TIED, Outcome
+from tests.fuzz.case import CRASHED, OUTSIDE, PASSED, REFUSED, TIED, Outcome
 
 TIME_LIMIT = 120
 """Seconds after which a case counts as hung: far more than the slowest takes on a busy machine."""
@@ -44,7 +44,7 @@ def work(kind: str, seeds: Iterable[int], objects: Path, board: str = "") -> Non
 
 
 def failures(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    return [o for o in outcomes if o.status not in (PASSED, TIED, REFUSED)]
+    return [o for o in outcomes if o.status not in (PASSED, TIED, REFUSED, OUTSIDE)]
 
 
 def shrink(failure: Outcome, steps: int, run_without: Callable[[set[int]], Outcome]) -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -52,3 +53,9 @@ def _case(quantised: bool, seed: int, folder: Path, without: Collection[int] = (
 
 float_case = partial(_case, False)
 int8_case = partial(_case, True)
+
+
+def micro_case(seed: int, folder: Path, without: Collection[int]) -> Case:
+    """The int8 case of the same seed as TensorFlow Lite Micro rounds."""
+    case = int8_case(seed, folder, without)
+    return replace(case, options={**case.options, "rounding": "tflm"})
